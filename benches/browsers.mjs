@@ -35,14 +35,14 @@ const engines = {
 };
 
 /**
- * Starts a browser. Returns `stop` and the promise `ended`. The promise rejects if the browser cannot start, or exits
- * before `stop` is called.
+ * Starts a browser that opens `address`. Returns `stop` and the promise `ended`. The promise never resolves. It rejects
+ * if the browser cannot start, or exits before `stop` is called.
  */
 export function startBrowser(engine, address) {
   const profile = mkdtempSync(join(tmpdir(), "portway-bench-"));
-  const [command, ...words] = engines[engine](profile, address);
+  const [command, ...parameters] = engines[engine](profile, address);
   // The browser runs in a separate process group, so that `stop` also ends its child processes.
-  const child = spawn(command, words, {
+  const child = spawn(command, parameters, {
     stdio: "ignore",
     detached: true,
     env: { ...env, MOZ_CRASHREPORTER_DISABLE: "1" },

@@ -17,8 +17,8 @@ mod native {
 
     type Text = Box<RawValue>;
 
-    const PENDING: u32 = 10_000;
-    const TIMEOUT: u64 = 60_000;
+    const PENDING_CALLS: u32 = 10_000;
+    const TIMEOUT_MS: u64 = 60_000;
     const REQUEST: &[u8] =
         br#"{"jsonrpc":"2.0","method":"build","params":{"entry":"src/App.tsx","minify":true},"id":17}"#;
 
@@ -90,16 +90,16 @@ mod native {
         connection.poll_transmit().map(|outgoing| encode(&outgoing))
     }
 
-    /// Measures 10 000 pending calls: their start, their responses and their timeouts.
+    /// Measures 10 000 pending calls: the time to start them, to handle their responses, and to end them by timeouts.
     fn pending(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group("10 000 pending");
-        group.throughput(Throughput::Elements(PENDING.into()));
+        group.throughput(Throughput::Elements(PENDING_CALLS.into()));
         group.bench_function("call", |bencher| {
             bencher.iter_batched_ref(connection, call_all, BatchSize::LargeInput);
         });
         group.bench_function("answer", |bencher| {
             let responses: Vec<_> =
-                (1..=PENDING).map(|id| format!(r#"{{"jsonrpc":"2.0","result":1,"id":{id}}}"#)).collect();
+                (1..=PENDING_CALLS).map(|id| format!(r#"{{"jsonrpc":"2.0","result":1,"id":{id}}}"#)).collect();
             bencher.iter_batched_ref(
                 connection_with_pending_calls,
                 |connection| {
@@ -115,7 +115,7 @@ mod native {
             bencher.iter_batched_ref(
                 connection_with_pending_calls,
                 |connection| {
-                    connection.handle_timeout(3 * TIMEOUT);
+                    connection.handle_timeout(3 * TIMEOUT_MS);
                     while let Some(event) = connection.poll_event() {
                         black_box(event);
                     }
@@ -128,8 +128,8 @@ mod native {
 
     fn call_all(connection: &mut Connection<Text>) -> Option<CallKey> {
         let mut last = None;
-        for _ in 0..PENDING {
-            last = connection.call("echo".into(), params(), Some(TIMEOUT)).ok();
+        for _ in 0..PENDING_CALLS {
+            last = connection.call("echo".into(), params(), Some(TIMEOUT_MS)).ok();
             black_box(connection.poll_transmit());
         }
         last
@@ -138,6 +138,7 @@ mod native {
     fn connection_with_pending_calls() -> Connection<Text> {
         let mut connection = connection();
         call_all(&mut connection);
+        // The timeouts of the calls begin at this time.
         connection.handle_timeout(0);
         connection
     }

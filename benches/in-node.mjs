@@ -1,14 +1,14 @@
 // Runs the workload `loopback` in Node. Each library runs in a separate thread, so that libraries do not affect each
-// other's compilation. In each round, every library runs once.
+// other's compilation. In each round, every library runs once, and each round starts with another library.
 
 import { Worker, isMainThread, parentPort, workerData } from "node:worker_threads";
 
-/** Measures one workload for each of its libraries. Returns an object of the form that the page posts. */
+/** Measures one workload for each of its libraries. Returns results in the form that page/main.js posts. */
 export async function measureInNode({ id: workload, size, rounds, libraries }) {
   const threads = new Map();
   const failed = [];
   let running = [...libraries];
-  const drop = (id, error) => {
+  const exclude = (id, error) => {
     failed.push(`${id} in Node: ${error}`);
     running = running.filter((other) => other !== id);
   };
@@ -18,16 +18,17 @@ export async function measureInNode({ id: workload, size, rounds, libraries }) {
     // Without a listener, the event `error` of a thread would end this process. The next request to the ended thread
     // times out.
     thread.on("error", () => {});
-    await answer(thread).catch((error) => drop(id, error));
+    await nextMetrics(thread).catch((error) => exclude(id, error));
   }
   const runOnce = async (id) => {
     try {
       threads.get(id).postMessage(size);
-      return await answer(threads.get(id));
+      return await nextMetrics(threads.get(id));
     } catch (error) {
-      drop(id, error);
+      exclude(id, error);
     }
   };
+  // The engine must have compiled the code before the measurement.
   for (const id of [...running]) for (let i = 0; i < 5; i++) if (running.includes(id)) await runOnce(id);
   const results = Object.fromEntries(running.map((id) => [id, []]));
   for (let round = 0; round < rounds; round++) {
@@ -44,7 +45,8 @@ export async function measureInNode({ id: workload, size, rounds, libraries }) {
   };
 }
 
-function answer(thread) {
+/** Returns the metrics in the next message of a thread. Rejects if the thread reports an error, or after 60 s. */
+function nextMetrics(thread) {
   return new Promise((resolve, reject) => {
     const end = (settle) => (value) => {
       clearTimeout(timer);
@@ -53,11 +55,14 @@ function answer(thread) {
     };
     const onMessage = end(({ error, metrics }) => (error === undefined ? resolve(metrics) : reject(new Error(error))));
     const onFailure = end(reject);
-    const timer = setTimeout(onFailure, 60_000, new Error("timeout"));
+    const timer = setTimeout(onFailure, 60_000, new Error("the thread must answer within 60 s"));
     thread.on("message", onMessage).on("error", onFailure);
   });
 }
 
+/**
+ * Runs in a thread: starts the client and the server of a library, and then measures each requested number of calls.
+ */
 async function serve({ id }) {
   const { loopback } = await import("./page/loopback.js");
   const library = await import(`./libraries/${id}.mjs`);

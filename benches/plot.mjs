@@ -5,6 +5,8 @@ import { libraries, workloads } from "./matrix.mjs";
 import { ratio } from "./statistics.mjs";
 
 const PANELS = ["sequential", "concurrent-10k", "notifications"];
+// In units of the SVG: the height of a row, the width of the labels, the width of the plot, the width of the longest
+// bar, the height of the titles, and the gap between two panels.
 const [ROW, LABEL, WIDTH, BAR, TOP, GAP] = [20, 170, 800, 150, 48, 52];
 
 /** Returns an SVG for light and dark pages, or undefined if a panel was not measured. */
@@ -45,6 +47,7 @@ function panel(cell, rows, left, height) {
     const bar = `<rect class="${kind}" x="${left}" y="${TOP + row * ROW + 3}" width="${width.toFixed(1)}" height="${ROW - 6}" rx="2"/>`;
     return [bar, textElement(left + width + 5, baselineOf(row), value.toFixed(2), kind)];
   });
+  // A dashed line marks the ratio 1.
   const xOfOne = (left + scale).toFixed(1);
   return [
     textElement(left, 16, title, "head"),

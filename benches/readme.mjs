@@ -22,7 +22,7 @@ const COLUMNS = [
   { head: "a call without transport", workload: "loopback", metric: "ns", base: "reference-library" },
 ];
 
-/** Writes the table and the plot. Returns an error text if results or markers are missing. */
+/** Writes the table and the plot. If results or markers are missing, writes nothing and returns an error text. */
 export function writeReadme(report, root) {
   const svg = plot(report.cells);
   const cells = COLUMNS.map(({ workload }) =>

@@ -1,5 +1,5 @@
 // The benchmark: `node benches/run.mjs [--engine E] [--only A,B] [--boundary worker] [--library ID] [--rounds N]
-// [--quick] [--check] [--write] [--old PKG]`. It compares the built package, pkg/, with other libraries. The script
+// [--quick] [--check] [--write] [--old PKG]`. The script compares the built package, pkg/, with other libraries. It
 // prints a summary, and writes all rounds to target/bench/report.json.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -15,7 +15,7 @@ import { writeReadme } from "./readme.mjs";
 import { serve } from "./site.mjs";
 import { tableOf } from "./table.mjs";
 
-/** The time limit between two messages of the page. */
+/** The maximum time between two messages of the page. */
 const TIMEOUT_MS = 600_000;
 
 const root = fileURLToPath(new URL("../", import.meta.url));
@@ -101,23 +101,24 @@ function addCell({ faults = [], failed = [], ...cell }) {
 }
 
 function readOptions() {
-  const several = { type: "string" };
+  const text = { type: "string" };
   const { values } = parseArgs({
     options: {
       engine: { type: "string", default: "chromium" },
-      only: several,
-      boundary: several,
-      library: several,
+      only: text,
+      boundary: text,
+      library: text,
       rounds: { type: "string" },
       quick: { type: "boolean", default: false },
       check: { type: "boolean", default: false },
-      old: several,
+      old: text,
       write: { type: "boolean", default: false },
     },
   });
+  /** Returns the values of an option that lists values, separated by commas. */
   const list = (name, known) => {
     const selected = values[name]?.split(",");
-    const unknown = selected?.find((one) => !known.includes(one));
+    const unknown = selected?.find((value) => !known.includes(value));
     if (unknown !== undefined) fail(`unknown --${name} ${unknown}; expected ${known.join(", ")}`);
     return selected;
   };

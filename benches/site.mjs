@@ -12,7 +12,9 @@ const html = (script) => ({
 });
 const script = (body) => ({ type: "text/javascript", body });
 
-/** Headers for cross-origin isolation, which makes clocks more precise. Iframes of the other origin also need them. */
+/**
+ * Headers for cross-origin isolation, which makes clocks more precise. The iframes of both origins need the headers.
+ */
 const headers = {
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-embedder-policy": "require-corp",
@@ -23,7 +25,7 @@ const headers = {
 
 /**
  * Starts the server. Returns the address of the page, and `stop`. `onPost` receives the results of the page. `old` is
- * the folder of an older build.
+ * the folder of an older build of Portway, which is compared with the built package.
  */
 export async function serve(plan, old, onPost) {
   const files = new Map([["/", html("/main.js")]]);
@@ -48,6 +50,7 @@ export async function serve(plan, old, onPost) {
     files.set(`/client/${id}.html`, html(`/client/${id}.js`));
     files.set(`/server/${id}.html`, html(`/server/${id}.js`));
   }
+  // The settings contain the ports of the servers, which are known only after the servers have started.
   const settings = {};
   const answer = async (request, response) => {
     const { pathname } = new URL(request.url, "http://localhost");

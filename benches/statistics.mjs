@@ -30,7 +30,7 @@ export function valuesOf(cell, library, metric) {
  * these ratios, or undefined if a value is missing or a divisor is 0.
  */
 export function ratio(cell, library, base, metric) {
-  const [values, others] = [valuesOf(cell, library, metric), valuesOf(cell, base, metric)];
-  if (values === undefined || others === undefined || others.includes(0)) return undefined;
-  return quartiles(values.map((value, round) => value / others[round]));
+  const [values, baseValues] = [valuesOf(cell, library, metric), valuesOf(cell, base, metric)];
+  if (values === undefined || baseValues === undefined || baseValues.includes(0)) return undefined;
+  return quartiles(values.map((value, round) => value / baseValues[round]));
 }

@@ -14,12 +14,12 @@ use axum::routing::any;
 use futures_util::{SinkExt, StreamExt};
 use portway::{Context, RpcError, Server, Transport};
 
-/// Adds the methods of the service. Each connection has a server of its own.
+/// Adds the methods of the service. Each connection has a separate `Server`.
 fn set_up(server: &Server) {
     server.method("add", |(a, b): (i64, i64), _: Context| async move { Ok::<_, RpcError>(a + b) });
 }
 
-/// Serves a socket of axum as a channel of whole messages. Axum limits the length of messages and answers pings.
+/// Serves a WebSocket of axum. Axum does the framing, limits the length of messages and answers pings.
 fn serve_messages(socket: WebSocket) -> std::io::Result<()> {
     let (sink, stream) = socket.split();
     let sink = sink.with(async |text: String| Ok::<_, axum::Error>(Message::Text(text.into())));
@@ -36,7 +36,7 @@ fn serve_messages(socket: WebSocket) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Serves an upgraded connection. Portway does the framing, with its limits, pings and close codes.
+/// Upgrades and serves a connection. Portway does the framing, with the limits, pings and close codes of Portway.
 async fn upgrade(request: Request) -> Result<Response, Infallible> {
     let Ok(response) = tungstenite::handshake::server::create_response_with_body(&request, axum::body::Body::empty)
     else {
@@ -54,20 +54,21 @@ async fn upgrade(request: Request) -> Result<Response, Infallible> {
     Ok(response)
 }
 
-/// Refuses the requests of pages of other sites. The two names in `is_own` are those of a server on the loopback
-/// address. A server on another address needs its own names there.
+/// Refuses the requests of pages of other sites.
 async fn check_origin(request: Request, next: axum::middleware::Next) -> Response {
-    if is_own(request.headers()) { next.run(request).await } else { StatusCode::FORBIDDEN.into_response() }
+    if is_admitted(request.headers()) { next.run(request).await } else { StatusCode::FORBIDDEN.into_response() }
 }
 
-fn is_own(headers: &HeaderMap) -> bool {
+/// Returns whether `Host` is a name of this server, and `Origin` is absent or the origin of this server. The two names
+/// are for a server on the loopback address. Replace them for a server on another address.
+fn is_admitted(headers: &HeaderMap) -> bool {
     let header = |name| headers.get(name).map(HeaderValue::as_bytes);
     let host = header("host").unwrap_or_default();
     let is_local = host.starts_with(b"127.0.0.1:") || host.starts_with(b"localhost:");
     is_local && header("origin").is_none_or(|origin| origin.strip_prefix(b"http://") == Some(host))
 }
 
-/// Returns the router.
+/// Returns the router: `/messages` serves by `Transport::messages`, and `/upgraded` by `Transport::upgraded`.
 pub(crate) fn router() -> Router {
     Router::new()
         .route(

@@ -12,7 +12,10 @@ import { launch } from "../tests/chromium.mjs";
 const root = new URL("../", import.meta.url);
 const types = { ".html": "text/html", ".js": "text/javascript", ".wasm": "application/wasm" };
 
-/** Runs named checks, one after the other. */
+/**
+ * Runs named checks, one after the other, prints their results, and sets the exit code of the process. If
+ * `PORTWAY_REPORT` names a file, the function also writes the results to this file.
+ */
 export async function report(checks) {
   const failures = [];
   for (const [name, check] of Object.entries(checks)) {
@@ -44,8 +47,8 @@ export function wasmPack(folder) {
 /**
  * Opens a page of the repository and calls `check(page, waitForText, errors)`. `waitForText(id, text)` waits until the
  * element with this id contains the text, and fails after 30 s. `errors` contains the errors of the page. `check` may
- * remove the errors that it expects; any other error is a failure. `prepare(origin)` may start a server for the page,
- * and returns the query of the page's URL.
+ * remove expected errors from this array. Any other error is a failure. `prepare(origin)` may start a server for the
+ * page, and returns the query of the page's URL. Returns the result of `check`.
  */
 export async function inPage(file, check, prepare = () => "") {
   const server = createServer(serve).listen(0, "127.0.0.1");
@@ -72,6 +75,7 @@ export async function inPage(file, check, prepare = () => "") {
   }
 }
 
+/** Answers an HTTP request with a file of the repository. */
 async function serve({ url }, response) {
   const file = new URL(`.${new URL(url, "http://host").pathname}`, root);
   try {

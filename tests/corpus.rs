@@ -11,7 +11,7 @@ use std::path::Path;
     unreachable_pub,
     clippy::expect_used,
     clippy::indexing_slicing,
-    reason = "there it is a crate of its own, where a panic is a finding"
+    reason = "this module is a separate crate for the fuzz programs, where a panic reports a fault"
 )]
 mod targets;
 
@@ -29,12 +29,12 @@ fn run(target: &str, check: fn(&[u8])) {
 }
 
 #[test]
-fn json_is_read_and_written_the_same() {
+fn json_that_is_written_after_reading_is_unchanged() {
     run("json", targets::json);
 }
 
 #[test]
-fn reports_agree_with_each_other() {
+fn the_reports_of_the_validator_agree_with_each_other() {
     run("validate", targets::validate);
 }
 
@@ -60,6 +60,6 @@ fn sessions_of_websockets_follow_the_rules() {
 }
 
 #[test]
-fn streams_of_wipc_are_read() {
+fn frames_of_wipc_are_found_in_any_pieces_of_a_stream() {
     run("wipc", targets::wipc);
 }

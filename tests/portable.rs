@@ -1,4 +1,4 @@
-//! Links on every platform of the feature `native`. The child processes run this test program in other roles.
+//! Links on every platform of the feature `native`. The child processes run this test program, too, in a role.
 #![cfg(any(unix, windows))]
 
 use std::env;
@@ -20,10 +20,10 @@ type Outcome = Result<(), Box<dyn Error>>;
 /// The environment variable with the role of a child process.
 const ROLE: &str = "PORTWAY_TEST_ROLE";
 
-/// The environment variable with the path of the file of a child process.
+/// The environment variable with the path of the file to which a ticker writes.
 const FILE: &str = "PORTWAY_TEST_FILE";
 
-/// The interval between two writes of a ticker.
+/// The interval between two writes of a ticker. A ticker is a process that writes a byte to its file again and again.
 const TICK: Duration = Duration::from_millis(20);
 
 const GRACE: Duration = Duration::from_millis(300);
@@ -96,8 +96,8 @@ fn client(command: process::Command) -> std::io::Result<Client> {
     Ok(Client::new(transport.with_grace(GRACE)))
 }
 
-/// Starts a process with a descendant. Returns the client of the process once the descendant runs.
-async fn family(file: &Path) -> Result<Client, Box<dyn Error>> {
+/// Starts a server, which starts a ticker. Returns the client of the server once the ticker runs.
+async fn client_of_parent(file: &Path) -> Result<Client, Box<dyn Error>> {
     let mut command = role("parent")?;
     command.env(FILE, file);
     let client = client(command)?;
@@ -123,7 +123,7 @@ async fn assert_no_ticks(file: &Path) {
 #[tokio::test]
 async fn a_client_calls_a_server_over_tcp() -> Outcome {
     let listener = Listener::tcp("127.0.0.1:0", Framing::Newline).await?;
-    let address = listener.address().ok_or("no address")?;
+    let address = listener.address().ok_or("the listener must have an address")?;
     tokio::spawn(listener.serve(|peer: &Peer| {
         peer.method("add", add);
     }));
@@ -164,10 +164,10 @@ async fn a_process_that_does_not_exit_is_ended_after_the_grace() -> Outcome {
 }
 
 #[tokio::test]
-async fn a_descendant_ends_after_the_grace() -> Outcome {
+async fn a_descendant_ends_after_the_grace_of_the_link() -> Outcome {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("ticks");
-    let client = family(&file).await?;
+    let client = client_of_parent(&file).await?;
     client.destroy();
     client.closed().await;
     assert_no_ticks(&file).await;
@@ -178,21 +178,21 @@ async fn a_descendant_ends_after_the_grace() -> Outcome {
 async fn a_descendant_ends_after_the_exit_of_its_parent() -> Outcome {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("ticks");
-    let client = family(&file).await?;
+    let client = client_of_parent(&file).await?;
     assert_eq!(client.call::<()>("exit", &(0,)).await, Err(CallError::PeerGone));
     client.closed().await;
     assert_no_ticks(&file).await;
     Ok(())
 }
 
-/// On Windows, the drop of the runtime waits for pending reads of pipes. Such a read ends when the last process with
-/// the write end of the pipe exits.
+/// On Windows, the drop of the runtime waits for pending reads of pipes. Such a read ends when the last process that
+/// has the pipe open for writing exits. So the drop must also end the descendants.
 #[test]
 fn the_end_of_the_runtime_ends_all_processes() -> Outcome {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("ticks");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let client = runtime.block_on(family(&file))?;
+    let client = runtime.block_on(client_of_parent(&file))?;
     let start = Instant::now();
     drop(runtime);
     assert!(start.elapsed() < LIMIT / 2, "{:?}", start.elapsed());
@@ -227,13 +227,16 @@ async fn a_guest_returns_frames_and_exits() -> Outcome {
 }
 
 #[tokio::test]
-async fn an_error_of_a_start_names_the_program_or_the_folder() -> Outcome {
+async fn if_a_program_cannot_be_started_the_error_names_the_program_or_the_folder() -> Outcome {
     let error = |mut command: Command| Transport::child(&mut command, Framing::Newline).map(drop);
     let missing = error(Command::new("no-such-program")).map_err(|error| error.to_string());
     assert!(missing.as_ref().is_err_and(|text| text.starts_with("no-such-program: ")), "{missing:?}");
     let mut command = role("server")?;
     command.current_dir("no-such-folder");
-    let nowhere = error(command.into()).map_err(|error| error.to_string());
-    assert!(nowhere.as_ref().is_err_and(|text| text.contains("the working directory no-such-folder")), "{nowhere:?}");
+    let missing_folder = error(command.into()).map_err(|error| error.to_string());
+    assert!(
+        missing_folder.as_ref().is_err_and(|text| text.contains("the working directory no-such-folder")),
+        "{missing_folder:?}"
+    );
     Ok(())
 }

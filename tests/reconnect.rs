@@ -74,7 +74,7 @@ fn the_policy_decides_as_its_vectors_specify() {
     }
 }
 
-/// Performs a step. `context` names the step in a failure.
+/// Performs a step. The messages of failed assertions contain `context`, which names the step.
 fn run(policy: &mut Reconnect, step: &Step, context: &str) {
     match step.r#do.as_str() {
         "start" => policy.start(),
@@ -87,11 +87,11 @@ fn run(policy: &mut Reconnect, step: &Step, context: &str) {
                 "stop" => Verdict::Stop,
                 "back-off" => Verdict::BackOff,
                 "wait-longer" => Verdict::WaitLonger,
-                unknown => panic!("no such verdict: {unknown}"),
+                unknown => panic!("verdict must be stop, back-off or wait-longer, got {unknown}"),
             });
             policy.lost(step.at, step.code, verdict, |delay, _| delay * step.jitter.unwrap_or(100) / 100);
         }
-        unknown => panic!("no such step: {unknown}"),
+        unknown => panic!("this test does not know the step {unknown}"),
     }
 }
 
@@ -124,7 +124,7 @@ fn full_jitter_spreads_a_thousand_clients_over_the_delay() {
 }
 
 #[test]
-fn full_jitter_reaches_both_ends_and_does_not_overflow() {
+fn full_jitter_reaches_zero_and_the_delay_and_does_not_overflow() {
     assert_eq!(full_jitter(30_000, 0), 0);
     assert_eq!(full_jitter(30_000, u32::MAX), 30_000);
     assert_eq!(full_jitter(u64::MAX, u32::MAX), u64::MAX);

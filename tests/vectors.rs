@@ -1,5 +1,5 @@
-//! Runs the vectors for servers, for callers and for the validator natively. The message of a vector for servers passes
-//! the codec, the connection and a method. The answer passes the connection and the codec.
+//! Runs the vectors for servers, for clients and for the validator natively. The message of a vector for servers passes
+//! the codec, the connection and a method. The reply passes the connection and the codec.
 #![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed test is a panic")]
 
@@ -96,10 +96,10 @@ fn check_reply(vector: &ServingVector) -> Result<(), String> {
         return Err(format!("more than one line: {broken}"));
     }
     let replies: Vec<String> = replies.iter().map(|reply| canonical(reply)).collect();
-    same(&replies, &Vec::from_iter(expected))
+    expect_equal(&replies, &Vec::from_iter(expected))
 }
 
-/// Passes a message to a peer with the methods of [`dispatch`]. Returns the replies.
+/// Passes a message to a connection whose methods are in [`dispatch`]. Returns the replies.
 fn serve(bytes: &[u8], profile: Profile) -> Vec<String> {
     let config = Config::new(profile);
     let mut connection = Connection::new(config);
@@ -205,7 +205,7 @@ fn check_outcome(vector: &CallingVector) -> Result<(), String> {
         }
     }
     assert_eq!(connection.pending_calls(), usize::from(ends.is_empty()));
-    same(&ends, &Vec::from_iter(expected))
+    expect_equal(&ends, &Vec::from_iter(expected))
 }
 
 fn error_text(error: &Error) -> String {
@@ -235,8 +235,8 @@ fn check_report(vector: &ValidatorVector) -> Result<(), String> {
     };
     let report = json::validate(message, Options { expect, ..Options::default() }).unwrap();
     assert_eq!(report.is_valid(), report.errors().is_empty());
-    same(&report.errors(), &vector.errors)?;
-    same(&report.warnings(), &vector.warnings)
+    expect_equal(&report.errors(), &vector.errors)?;
+    expect_equal(&report.warnings(), &vector.warnings)
 }
 
 /// Returns the text, or the JSON text of the value if the text is missing.
@@ -246,7 +246,7 @@ fn text_or_value<'v>(text: &'v Option<String>, value: &'v Option<Payload>) -> Op
 
 // Comparison.
 
-fn same(found: &[String], expected: &[String]) -> Result<(), String> {
+fn expect_equal(found: &[String], expected: &[String]) -> Result<(), String> {
     if found == expected { Ok(()) } else { Err(format!("expected {expected:?}\n  found    {found:?}")) }
 }
 

@@ -55,7 +55,8 @@ fn payload(number: usize) -> Vec<u8> {
 struct Expected(VecDeque<Range<usize>>);
 
 impl Expected {
-    fn take(&mut self, block: &[u8], mut bytes: &[u8]) {
+    /// Checks that `bytes` are the next bytes of the passthrough, and removes them.
+    fn check_next(&mut self, block: &[u8], mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let part = self.0.front_mut().expect("the passthrough must not be longer than the printed text");
             let count = part.len().min(bytes.len());
@@ -79,22 +80,22 @@ fn all_frames_in_a_gibibyte_of_text_are_found_with_little_memory() {
     let mut expected = Expected::default();
     let mut found = 0;
     let mut printed = 0;
-    let mut staged: Vec<u8> = Vec::new();
+    let mut unsent: Vec<u8> = Vec::new();
     for number in 0..FRAMES {
         // The rest of the text is divided among the remaining frames.
         let length = (TEXT - printed) / (FRAMES - number);
         let start = dice.below(BLOCK - length);
-        // If a part ended in the magic, the decoder would take the next frame for the rest of a header. A line end
-        // prevents this.
+        // If the text ended with the magic, the decoder would take the next frame for the rest of a header. So a line
+        // end follows the text.
         for part in [start..start + length - 1, line_end..line_end + 1] {
-            staged.extend_from_slice(&block[part.clone()]);
+            unsent.extend_from_slice(&block[part.clone()]);
             expected.0.push_back(part);
         }
         printed += length;
-        encode(FrameType::Data, &payload(number), &mut staged).unwrap();
+        encode(FrameType::Data, &payload(number), &mut unsent).unwrap();
         let is_last = number + 1 == FRAMES;
-        while staged.len() > MAX_CHUNK_BYTES || (is_last && !staged.is_empty()) {
-            let chunk: Vec<u8> = staged.drain(..(dice.below(MAX_CHUNK_BYTES) + 1).min(staged.len())).collect();
+        while unsent.len() > MAX_CHUNK_BYTES || (is_last && !unsent.is_empty()) {
+            let chunk: Vec<u8> = unsent.drain(..(dice.below(MAX_CHUNK_BYTES) + 1).min(unsent.len())).collect();
             let mut input = &chunk[..];
             while let Some(event) = decoder.next(&mut input) {
                 match event {
@@ -102,7 +103,7 @@ fn all_frames_in_a_gibibyte_of_text_are_found_with_little_memory() {
                         assert!(bytes == payload(found), "frame {found}");
                         found += 1;
                     }
-                    Event::Passthrough(bytes) => expected.take(&block, bytes),
+                    Event::Passthrough(bytes) => expected.check_next(&block, bytes),
                     other => panic!("{other:?}"),
                 }
             }

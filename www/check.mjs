@@ -1,5 +1,5 @@
-// The end-to-end check of the built playground, in headless Chromium: `node www/check.mjs`.
-// It prints one line for each step, and exits with 1 if a step fails. Screenshots are written to target/demo-check/.
+// The end-to-end check of the built playground, in headless Chromium: `node www/check.mjs`. The script prints one line
+// for each step, and exits with 1 if a step fails. It writes screenshots to target/demo-check/.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Playground } from "./check/playground.mjs";
@@ -7,8 +7,8 @@ import { steps } from "./check/steps.mjs";
 import { launch } from "../tests/chromium.mjs";
 import { serve } from "./serve.mjs";
 
-const shots = fileURLToPath(new URL("../target/demo-check/", import.meta.url));
-mkdirSync(shots, { recursive: true });
+const screenshots = fileURLToPath(new URL("../target/demo-check/", import.meta.url));
+mkdirSync(screenshots, { recursive: true });
 
 const failures = [];
 const { server, url } = await serve();
@@ -16,7 +16,7 @@ const browser = await launch();
 
 try {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme: "light" });
-  const playground = new Playground(page, (name) => page.screenshot({ path: `${shots}${name}.png` }));
+  const playground = new Playground(page, (name) => page.screenshot({ path: `${screenshots}${name}.png` }));
   await page.goto(url);
   for (const [name, step] of steps) await run(name, () => step(playground));
   await run("the run causes no page error, console error or failed request", () => playground.assertNoErrors());
@@ -38,7 +38,7 @@ async function run(name, step) {
 }
 
 const total = steps.length + 1;
-console.log(`${total - failures.length} steps passed, ${failures.length} failed; screenshots in ${shots}`);
+console.log(`${total - failures.length} steps passed, ${failures.length} failed; screenshots in ${screenshots}`);
 if (process.env.PORTWAY_REPORT) {
   const report = { passed: total - failures.length, failed: failures.length, failures };
   writeFileSync(process.env.PORTWAY_REPORT, JSON.stringify(report));

@@ -1,5 +1,5 @@
 // An adapter for json-rpc-2.0. It connects the library to a channel, as the README of json-rpc-2.0 does for a
-// WebSocket. Calls have no default timeout.
+// WebSocket. Calls have no timeout by default, so `callTimed` sets one.
 
 import { JSONRPCClient, JSONRPCServer } from "json-rpc-2.0";
 import { channelOf } from "./channel.mjs";

@@ -1,5 +1,5 @@
 // An adapter for Penpal. Between windows, Penpal creates a MessagePort. Penpal has no notifications, so `notify` makes
-// a call and ignores its result. Calls have no default timeout.
+// a call and ignores its result. Calls have no timeout by default, so `callTimed` sets one.
 
 import { CallOptions, PortMessenger, Reply, WindowMessenger, WorkerMessenger, connect } from "penpal";
 

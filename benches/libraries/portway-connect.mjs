@@ -1,5 +1,5 @@
-// An adapter for `connect` of Portway with its default options. The session coalesces messages. Between windows, the
-// session uses a MessagePort.
+// An adapter for `connect` of Portway. Options have their defaults, except for the timeout and the limits. The session
+// coalesces messages. Between windows, the session uses a MessagePort.
 
 import { connect } from "../../pkg/node.js";
 import { LIMITS, TIMEOUT, caller, transferred } from "./portway-plain.mjs";

@@ -1,8 +1,9 @@
 // The baseline for the transport: messages are numbers, or payloads without an envelope. `postMessage` keeps the order
-// of messages, so the first answer belongs to the first pending call.
+// of messages, so the next answer belongs to the oldest pending call.
 
 import { bareChannelOf } from "./channel.mjs";
 
+// Negative numbers are messages with a meaning. Other numbers are calls of `echo` and their results.
 const TICK = -1;
 const FLUSH = -2;
 const TAKE = -3;
@@ -23,14 +24,14 @@ const messages = {
 export function call(side) {
   const { post, listen } = bareChannelOf(side);
   let pending = [];
-  let first = 0;
+  let oldest = 0;
   let drain;
   listen((data) => {
     if (drain !== undefined) return drain(data);
-    const resolve = pending[first++];
-    if (first === pending.length) {
+    const resolve = pending[oldest++];
+    if (oldest === pending.length) {
       pending = [];
-      first = 0;
+      oldest = 0;
     }
     resolve(data);
   });

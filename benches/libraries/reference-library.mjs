@@ -20,7 +20,7 @@ export function serve(side, makeMethods) {
 
 /**
  * Returns a transport. The transport of the reference library supports ports and workers only. The transport for
- * windows also checks the member `jsonrpc`, and in addition the source and the origin of a message.
+ * windows checks the member `jsonrpc` in the same way. It also checks the source and the origin of a message.
  */
 function transportOf({ kind, target, origin }) {
   if (kind !== "frame" && kind !== "parent") return documentPortTransport(target);

@@ -1,6 +1,6 @@
 // The matrix of the benchmark of byte streams: libraries, workloads and promises.
 
-/** The libraries. `runs` maps each part of the benchmark that a library runs to the library's name in this part. */
+/** The libraries. `runs` maps each supported part of the benchmark to the library's name in this part. */
 export const libraries = [
   { id: "serde-alone", title: "memchr, serde_json alone", runs: { decode: "serde-alone" } },
   { id: "portway", title: "Portway", runs: { decode: "portway", serve: "portway", call: "portway", hold: "portway" } },
@@ -12,8 +12,8 @@ export const libraries = [
     peer: true,
     runs: { serve: "lsp-server-loop", hold: "lsp-server-loop" },
   },
-  // Buffers make async-lsp faster, but use memory. So `serve` measures its speed with buffers, and `hold` its memory
-  // without them.
+  // Buffers make async-lsp faster, but use memory. So `serve` measures the speed with buffers, and `hold` measures the
+  // memory without buffers.
   {
     id: "async-lsp",
     title: "async-lsp",
@@ -101,12 +101,12 @@ export const workloads = [
   },
 ];
 
-/** Returns the number of idle connections. The number is smaller if a library needs a thread for each connection. */
+/** Returns the number of idle connections. A library that needs a thread for each connection gets fewer connections. */
 export const connectionCount = (library) => (library === "lsp-server-loop" ? 1_000 : 10_000);
 
 const isDecode = ({ part }) => part === "decode";
 
-/** The promises: the `min` or `max` of the ratio of Portway to `base`. "peers" are all libraries with `peer: true`. */
+/** The promises. `min` or `max` limits the ratio of Portway to `base`. "peers" are all libraries with `peer: true`. */
 export const promises = [
   ...workloads.filter(isDecode).map(({ id }) => ({ workload: id, base: "serde-alone", min: 0.8 })),
   ...workloads.filter(isDecode).map(({ id }) => ({ workload: id, base: "peers", min: 1 })),

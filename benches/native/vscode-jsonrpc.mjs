@@ -1,5 +1,5 @@
-// Runs the npm package vscode-jsonrpc in Node: `node vscode-jsonrpc.mjs decode | serve SOCKET | call`. Each part reads
-// the same commands and prints the same answers as the part of this name in the Rust program.
+// Runs the npm package vscode-jsonrpc in Node: `node vscode-jsonrpc.mjs decode | serve SOCKET | call`. The Rust program
+// in `src` has parts of the same names, with the same commands and answers.
 
 import { readFileSync } from "node:fs";
 import { connect, createServer } from "node:net";

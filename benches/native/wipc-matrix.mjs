@@ -7,7 +7,7 @@ export const libraries = [
   { id: "portway", title: "Portway in Rust", runs: { wipc: "decode" } },
   { id: "copy", title: "a copy in Rust", runs: { wipc: "copy" } },
   { id: "wasm-portway", title: "Portway in Rust, as wasm", runs: { wipc: "wasm-portway" }, script },
-  { id: "wasm-copy", title: "a copy inside of wasm", runs: { wipc: "wasm-copy" }, script },
+  { id: "wasm-copy", title: "a copy in wasm", runs: { wipc: "wasm-copy" }, script },
   { id: "js-portway", title: "portway/wipc in Node", runs: { wipc: "js-portway" }, script },
   { id: "js-copy", title: "a copy in Node", runs: { wipc: "js-copy" }, script },
   { id: "wipc-js", title: "wipc-js", runs: { wipc: "wipc-js" }, script },

@@ -1,4 +1,5 @@
-// Creates the client of one library in a separate iframe. The page runs workloads through `window.bench` of the iframe.
+// Creates the client of one library. This module runs in a separate iframe, and the page calls `bench.run` of its
+// window.
 
 import { loopback } from "./loopback.js";
 import { workloads } from "./workloads.js";
@@ -9,7 +10,7 @@ export function start(library, id) {
   let caller;
   globalThis.bench = {
     ready: createClient(library, id, boundary, query.get("ownOrigin"), query.get("otherOrigin")).then(
-      (made) => (caller = made),
+      (created) => (caller = created),
     ),
     run: (workload, size) => workloads[workload](caller, size),
   };
@@ -34,14 +35,14 @@ async function createWorkerClient(library, id, boundary) {
 
 async function createIframeClient(library, id, boundary, origin) {
   const kind = boundary.startsWith("port") ? "port" : "parent";
-  const frame = document.createElement("iframe");
-  frame.src = `${origin}/server/${id}.html?${new URLSearchParams({ kind, client: location.origin })}`;
+  const iframe = document.createElement("iframe");
+  iframe.src = `${origin}/server/${id}.html?${new URLSearchParams({ kind, client: location.origin })}`;
   const started = ready(globalThis);
-  document.body.append(frame);
+  document.body.append(iframe);
   await started;
-  if (kind === "parent") return library.call({ kind: "frame", target: frame.contentWindow, element: frame, origin });
+  if (kind === "parent") return library.call({ kind: "frame", target: iframe.contentWindow, element: iframe, origin });
   const { port1, port2 } = new MessageChannel();
-  frame.contentWindow.postMessage("serve", origin, [port2]);
+  iframe.contentWindow.postMessage("serve", origin, [port2]);
   return library.call({ kind: "port", target: port1 });
 }
 

@@ -17,7 +17,7 @@ class LoopbackPort {
   }
 
   postMessage(data) {
-    this.other.dispatch({ type: "message", data, ports: [], origin: "", source: null, isTrusted: true });
+    this.otherPort.dispatch({ type: "message", data, ports: [], origin: "", source: null, isTrusted: true });
   }
 
   dispatch(event) {
@@ -33,8 +33,8 @@ class LoopbackPort {
 /** Starts a server and a client of a library in this realm, and returns the client. */
 export async function loopback(library) {
   const [client, server] = [new LoopbackPort(), new LoopbackPort()];
-  client.other = server;
-  server.other = client;
+  client.otherPort = server;
+  server.otherPort = client;
   library.serve({ kind: "port", target: server }, makeMethods);
   return library.call({ kind: "port", target: client });
 }

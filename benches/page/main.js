@@ -16,6 +16,7 @@ try {
   await post({ error: `${error}\n${error?.stack}` });
 }
 
+/** Measures all cells of a boundary. A cell is a workload with its number of rounds and its libraries. */
 async function measureAll(boundary, cells) {
   if (boundary === "realm") return post(await instantiate(cells[0]));
   const realms = new Map();
@@ -27,8 +28,9 @@ async function measureAll(boundary, cells) {
       faults.push(`${id} at ${boundary}: ${error}`);
     }
   }
+  // The faults of clients that cannot be created are posted together with the first cell.
   for (const cell of cells) await post({ ...(await measure(cell, boundary, realms)), faults: faults.splice(0) });
-  for (const { frame } of realms.values()) frame.remove();
+  for (const { iframe } of realms.values()) iframe.remove();
 }
 
 /** Measures instantiations of the compiled module, each in a new iframe. */
@@ -36,28 +38,28 @@ async function instantiate({ id: workload, size, rounds, libraries: [id] }) {
   globalThis.compiled = await WebAssembly.compileStreaming(fetch("/portway_bg.wasm"));
   const metrics = [];
   for (let round = 0; round < rounds; round++) {
-    const { frame, bench } = await openFrame("/fresh.html");
+    const { iframe, bench } = await openIframe("/fresh.html");
     metrics.push(bench.run());
-    frame.remove();
+    iframe.remove();
   }
   return { boundary: "realm", workload, size, results: { [id]: metrics } };
 }
 
 /** Opens an iframe with the client of a library. The client opens the server in another iframe or in a worker. */
 async function open(id, boundary) {
-  const made = await openFrame(`/client/${id}.html?${new URLSearchParams({ boundary, ownOrigin, otherOrigin })}`);
-  await made.bench.ready;
-  return made;
+  const opened = await openIframe(`/client/${id}.html?${new URLSearchParams({ boundary, ownOrigin, otherOrigin })}`);
+  await opened.bench.ready;
+  return opened;
 }
 
-async function openFrame(address) {
-  const frame = document.createElement("iframe");
-  frame.src = address;
+async function openIframe(address) {
+  const iframe = document.createElement("iframe");
+  iframe.src = address;
   // The event `load` does not wait for modules with a top-level await.
-  const started = new Promise((resolve) => frame.addEventListener("started", resolve, { once: true }));
-  document.body.append(frame);
+  const started = new Promise((resolve) => iframe.addEventListener("started", resolve, { once: true }));
+  document.body.append(iframe);
   await started;
-  return { frame, bench: frame.contentWindow.bench };
+  return { iframe, bench: iframe.contentWindow.bench };
 }
 
 async function measure({ id: workload, size, rounds, libraries }, boundary, realms) {
@@ -79,14 +81,14 @@ async function measure({ id: workload, size, rounds, libraries }, boundary, real
   for (const id of [...running])
     for (let i = 0; i < warmUpRuns; i++) if (running.includes(id)) await runOnce(id, warmUpSize);
   for (let round = 0; round < rounds; round++) {
-    for (const id of rotated(running, round)) {
+    for (const id of ordered(running, round)) {
       const metrics = await runOnce(id, size);
       if (metrics === undefined) continue;
       results[id] ??= [];
       results[id][round] = metrics;
     }
   }
-  // The results of a library that failed are removed, so that all libraries have the same rounds.
+  // The results of failed libraries are omitted, so that all libraries have the same rounds.
   return {
     boundary,
     workload,
@@ -97,13 +99,13 @@ async function measure({ id: workload, size, rounds, libraries }, boundary, real
 }
 
 /**
- * Returns the libraries in an order that depends on the round. Each round starts with another library. Every second
- * round reverses the order, so that each library follows another one.
+ * Returns the libraries in an order that depends on the round: each round rotates the order, and every second round
+ * reverses it. So no library always runs first, or always after the same library.
  */
-function rotated(list, round) {
+function ordered(list, round) {
   const first = round % list.length;
-  const turned = [...list.slice(first), ...list.slice(0, first)];
-  return round % 2 === 0 ? turned : turned.reverse();
+  const rotation = [...list.slice(first), ...list.slice(0, first)];
+  return round % 2 === 0 ? rotation : rotation.reverse();
 }
 
 function withTimeout(promise) {

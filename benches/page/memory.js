@@ -1,4 +1,5 @@
-// Measures the WebAssembly memory of this realm. This module records each new instance, so it must be imported first.
+// Measures the WebAssembly memory of this realm. This module records each new instance. So it must be imported before
+// the modules that create instances.
 
 const instances = [];
 
@@ -10,14 +11,15 @@ WebAssembly.Instance = class extends Instance {
   }
 };
 WebAssembly.instantiate = async (...parameters) => {
-  const made = await instantiate(...parameters);
-  instances.push(made.instance ?? made);
-  return made;
+  // The result is an instance, or an object with a module and an instance.
+  const result = await instantiate(...parameters);
+  instances.push(result.instance ?? result);
+  return result;
 };
 
 export function wasmBytes() {
   const memories = instances.flatMap(({ exports }) =>
-    Object.values(exports).filter((one) => one instanceof WebAssembly.Memory),
+    Object.values(exports).filter((value) => value instanceof WebAssembly.Memory),
   );
   return memories.reduce((sum, { buffer }) => sum + buffer.byteLength, 0);
 }

@@ -9,7 +9,7 @@ export function makeMethods(transferred = (value) => value) {
     tick() {
       ticks++;
     },
-    /** Returns the number of ticks since the last call. */
+    /** Returns the number of notifications `tick` since the last call of `flush`. */
     flush() {
       const count = ticks;
       ticks = 0;
@@ -32,7 +32,7 @@ export function makeMethods(transferred = (value) => value) {
         yield transferred(chunk, [chunk], context);
       }
     },
-    /** Answers when `release` is called. */
+    /** Returns a result after the next call of `release`. */
     hold: () => new Promise((resolve) => pending.push(resolve)),
     release() {
       const resolvers = pending;

@@ -1,4 +1,4 @@
-// The workloads, which run in the client. Each returns the metrics of one round.
+// The workloads, which run in the client. Each workload returns the metrics of one round.
 
 import { quantile } from "../statistics.mjs";
 import { wasmBytes } from "./memory.js";
@@ -19,8 +19,8 @@ async function inTurn(size, startCall) {
   return perCall(start, now(), size);
 }
 
-/** Measures a loop that the adapter of the library contains. */
-async function inOwnLoop(loop, size, expected) {
+/** Measures a loop that is a part of the library's adapter. The last result of the loop must be `expected`. */
+async function inAdapterLoop(loop, size, expected) {
   const start = now();
   const last = await loop(size);
   const end = now();
@@ -29,12 +29,12 @@ async function inOwnLoop(loop, size, expected) {
 }
 
 function oneAfterTheOther(caller, size) {
-  if (caller.inTurn !== undefined) return inOwnLoop(caller.inTurn, size, size - 1);
+  if (caller.inTurn !== undefined) return inAdapterLoop(caller.inTurn, size, size - 1);
   return inTurn(size, (n) => caller.call("echo", { n }));
 }
 
 async function allAtOnce(caller, size) {
-  if (caller.atOnce !== undefined) return inOwnLoop(caller.atOnce, size, size - 1);
+  if (caller.atOnce !== undefined) return inAdapterLoop(caller.atOnce, size, size - 1);
   const calls = [];
   const start = now();
   for (let n = 0; n < size; n++) calls.push(caller.call("echo", { n }));
@@ -45,7 +45,7 @@ async function allAtOnce(caller, size) {
 }
 
 async function notifications(caller, size) {
-  if (caller.ticks !== undefined) return inOwnLoop(caller.ticks, size, size);
+  if (caller.ticks !== undefined) return inAdapterLoop(caller.ticks, size, size);
   const start = now();
   for (let n = 0; n < size; n++) caller.notify("tick", { n });
   const count = await caller.call("flush", {});
@@ -86,9 +86,9 @@ const record = Array.from({ length: 700 }, (_, id) => ({
 
 const objects = (caller, size) => inTurn(size, () => caller.call("mirror", { value: record }));
 
-/** Measures many pending calls: the time to start them, the time to end them, and their memory. */
+/** Measures many pending calls: the time to start them, the time to receive their results, and their memory. */
 const measurePending = (() => {
-  const initialBytes = wasmBytes();
+  const initialWasmBytes = wasmBytes();
   let timersPerCall;
   return async (caller, size) => {
     const startCall = (n) => (caller.callTimed ?? caller.call)("hold", { n });
@@ -98,14 +98,14 @@ const measurePending = (() => {
     const start = now();
     const calls = [];
     for (let n = 0; n < size; n++) calls.push(startCall(n));
-    // A client may coalesce messages until the end of the turn. This line lets the client send them.
+    // A client may coalesce messages until the end of the turn. The `await` lets the client send the messages.
     await null;
     const issued = now();
     // The response to `flush` shows that the server has received all earlier calls.
     await caller.call("flush", {});
     globalThis.gc?.();
     const heap = (heapBytes() - before) / size;
-    const wasm = (wasmBytes() - initialBytes) / size;
+    const wasm = (wasmBytes() - initialWasmBytes) / size;
     const release = now();
     caller.call("release", {});
     await Promise.all(calls);

@@ -11,13 +11,13 @@ const TIMEOUT_MS = 300_000;
 /** Measures one workload. Returns the results of all rounds. */
 export async function measureInBrowser({ run, requests: calls }, rounds) {
   const script = await bundle('import "../../benches/websocket/page.js";');
-  let post;
+  let resolvePosted;
   const posted = new Promise((resolve) => {
-    post = resolve;
+    resolvePosted = resolve;
   });
   const server = createServer(async (request, response) => {
     if (request.method === "POST") {
-      post(await new Response(request).json());
+      resolvePosted(await new Response(request).json());
       return response.end();
     }
     const [type, body] = {
@@ -42,10 +42,12 @@ export async function measureInBrowser({ run, requests: calls }, rounds) {
       socket.send(JSON.stringify({ jsonrpc: "2.0", id, result: params }));
     });
   });
-  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   const browser = startBrowser("chromium", `http://127.0.0.1:${server.address().port}/`);
   try {
-    const late = sleep(TIMEOUT_MS, undefined, { ref: false }).then(() => ({ error: "the page has posted no results" }));
+    const late = sleep(TIMEOUT_MS, undefined, { ref: false }).then(() => ({
+      error: "the page must post its results within 5 minutes",
+    }));
     const { results, error } = await Promise.race([posted, browser.ended, late]);
     if (error !== undefined) throw new Error(error);
     return results;

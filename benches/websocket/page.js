@@ -1,11 +1,11 @@
-// Runs in the page: compares the client of Portway with the least code that makes calls on a `WebSocket`. Both clients
-// call the same server. In each round, each client runs once, and the clients take turns to be the first. The page
-// posts its results, because a debugging client would slow the page.
+// Runs in the page: compares the client of Portway with a minimal client on a `WebSocket`. Both clients call the same
+// server. In each round, each client runs once. Every second round begins with the other client. The page posts its
+// results, because a debugging client would slow the page.
 
 import init, { JSONRPCClient } from "../../pkg/inline.js";
 import { webSocketTransport } from "../../pkg/websocket.js";
 
-/** The number of rounds that are not counted, since the browser compiles code in them. */
+/** The number of rounds before the measurement. In these rounds, the browser compiles the code. */
 const WARM_UP = 5;
 
 class BareClient {
@@ -33,7 +33,8 @@ class BareClient {
 }
 
 const check = (number, result) => {
-  if (result.number !== number) throw new Error(`must be ${number}, got ${JSON.stringify(result)}`);
+  if (result.number !== number)
+    throw new Error(`the result must have the number ${number}, got ${JSON.stringify(result)}`);
 };
 
 const runs = {

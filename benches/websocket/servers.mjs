@@ -2,7 +2,7 @@
 // which returns its params, and the method `flood`, which sends notifications named `tick`. The server prints its port
 // as a line of JSON.
 
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { JSONRPCClient, JSONRPCServer, JSONRPCServerAndClient } from "json-rpc-2.0";
 import { Server } from "rpc-websockets";
 import { WebSocketServer } from "ws";
@@ -17,19 +17,20 @@ const servers = {
   "rpc-websockets": serveRpcWebsockets,
 };
 const [part, name] = process.argv.slice(2);
-if (part !== "serve" || !(name in servers)) throw new Error(`must be serve ${Object.keys(servers).join("|")}`);
+if (part !== "serve" || !(name in servers))
+  throw new Error(`the arguments must be serve ${Object.keys(servers).join("|")}`);
 servers[name]();
 
 function printPort(server) {
   server.on("listening", () => console.log(JSON.stringify({ port: server.address().port })));
 }
 
-/** Calls `notify` for each notification. Waits while the buffer of the socket has more than `MAX_BUFFERED_BYTES`. */
+/** Sends notifications by calls of `notify`. Waits while the socket buffers more than `MAX_BUFFERED_BYTES`. */
 async function flood(socket, count, notify) {
   for (let number = 0; number < count; number++) {
     notify({ text: "hello", number });
     if (number % BURST === 0)
-      do await turn();
+      do await nextTurn();
       while (socket.bufferedAmount > MAX_BUFFERED_BYTES);
   }
   return null;

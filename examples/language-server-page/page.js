@@ -1,5 +1,5 @@
-// A page that edits Python. A language server checks the text, and documents the name at the cursor. The address of the
-// server is the parameter `server` of the page's URL.
+// A page that edits Python. A language server checks the text, and sends the documentation of the name at the cursor.
+// The parameter `server` of the page's URL is the address of the server.
 
 import init, { JSONRPCPeer } from "../../pkg/portway.js";
 import { webSocketTransport } from "../../pkg/websocket.js";
@@ -14,10 +14,10 @@ await init();
 const server = new URLSearchParams(location.search).get("server") ?? DEFAULT_SERVER;
 const peer = new JSONRPCPeer(
   webSocketTransport(server, {
-    // Each connection has a language server of its own, which knows no document yet.
+    // Each connection has a separate language server. A new server must be initialized and needs the document.
     onSession: () => begin().catch(showError),
     onLost: ({ message }) => showState(message),
-    // pylsp answers nothing while it starts, which may take long on a busy machine.
+    // While pylsp starts, it answers nothing. On a busy machine, this may take longer than the default heartbeat allows.
     heartbeat: 20_000,
   }),
 );
@@ -31,7 +31,7 @@ peer.onNotify("textDocument/publishDiagnostics", ({ diagnostics }) => {
   element("diagnostics").replaceChildren(...items);
 });
 
-/** Begins a session with a new server, and opens the document there. */
+/** Initializes a new language server, and opens the document there. */
 async function begin() {
   const capabilities = { textDocument: { hover: { contentFormat: ["plaintext"] } } };
   const { serverInfo } = await peer.request("initialize", { processId: null, rootUri: null, capabilities });
@@ -43,7 +43,10 @@ async function begin() {
   showState(`connected to ${serverInfo?.name ?? "a language server"}`);
 }
 
-/** Sends the text of the editor. Throws while the page is not connected. The next session then sends the new text. */
+/**
+ * Sends the text of the editor. If the page is not connected, the returned promise rejects. Then `begin` sends the new
+ * text after the next connection.
+ */
 async function change() {
   version += 1;
   peer.notify("textDocument/didChange", {
@@ -52,13 +55,13 @@ async function change() {
   });
 }
 
-let hovering = new AbortController();
+let hoverAbort = new AbortController();
 
-/** Shows the documentation of the name at the cursor. A newer request cancels an older one. */
+/** Shows the documentation of the name at the cursor. A new request cancels the request before it. */
 async function hover() {
-  hovering.abort();
-  hovering = new AbortController();
-  const { signal } = hovering;
+  hoverAbort.abort();
+  hoverAbort = new AbortController();
+  const { signal } = hoverAbort;
   const lines = editor.value.slice(0, editor.selectionStart).split("\n");
   const position = { line: lines.length - 1, character: lines.at(-1).length };
   const result = await peer.request("textDocument/hover", { textDocument: { uri }, position }, { signal });
@@ -73,9 +76,10 @@ function showState(text) {
 }
 
 function showError(error) {
+  // An `AbortError` shows only that a newer request has cancelled an older one.
   if (error.name !== "AbortError") showState(error.message);
 }
 
 editor.addEventListener("input", () => change().catch(showError));
-// Clicks and keys move the cursor.
+// Clicks and keys may move the cursor.
 for (const event of ["click", "keyup"]) editor.addEventListener(event, () => hover().catch(showError));

@@ -1,4 +1,4 @@
-// Calls the service on a socket with the npm package `vscode-jsonrpc`: `node ask.mjs /tmp/primes.sock`.
+// Calls the service on a Unix socket, with the npm package `vscode-jsonrpc`: `node ask.mjs /tmp/primes.sock`.
 
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -14,35 +14,37 @@ import {
 import { makeCalls } from "./calls.js";
 
 const REQUEST_CANCELLED = -32800;
-const progress = new ProgressType();
+const progressType = new ProgressType();
 
-/** Makes all calls on the socket with this path. */
+/** Makes all calls on the Unix socket with this path. Calls `report(purpose, outcome)` for each call. */
 export async function ask(path, report) {
   const socket = connect(path);
   await once(socket, "connect");
   const connection = createMessageConnection(new StreamMessageReader(socket), new StreamMessageWriter(socket));
-  const lost = new Promise((_, reject) => connection.onClose(() => reject(new Error("the connection has ended"))));
+  const connectionEnd = new Promise((_, reject) =>
+    connection.onClose(() => reject(new Error("the connection has ended"))),
+  );
   connection.listen();
   try {
-    await Promise.race([makeCalls(new Service(connection), report), lost]);
+    await Promise.race([makeCalls(new CodeClient(connection), report), connectionEnd]);
   } finally {
     connection.dispose();
     socket.destroy();
   }
 }
 
-/** A connection of vscode-jsonrpc, with the methods `request` and `notify` of Portway's `JSONRPCClient`. */
-class Service {
+/** Wraps a connection of vscode-jsonrpc. Has the methods `request` and `notify` of Portway's `JSONRPCClient`. */
+class CodeClient {
   #connection;
-  #requests = 0;
+  #nextId = 0;
 
   constructor(connection) {
     this.#connection = connection;
   }
 
   async request(method, params, { onProgress = () => {}, signal } = {}) {
-    // The service reports progress with the id of the request as its token. vscode-jsonrpc counts ids from 0.
-    const listening = this.#connection.onProgress(progress, this.#requests++, onProgress);
+    // The token of progress is the id of the request. vscode-jsonrpc numbers its requests from 0.
+    const progressListener = this.#connection.onProgress(progressType, this.#nextId++, onProgress);
     const source = new CancellationTokenSource();
     signal?.addEventListener("abort", () => source.cancel());
     try {
@@ -50,7 +52,7 @@ class Service {
     } catch (error) {
       throw error.code === REQUEST_CANCELLED && signal?.aborted ? signal.reason : error;
     } finally {
-      listening.dispose();
+      progressListener.dispose();
     }
   }
 
@@ -59,13 +61,14 @@ class Service {
   }
 }
 
+/** Returns the arguments with which vscode-jsonrpc sends these params. */
 function asArguments(params) {
   if (params === undefined) return [];
   return Array.isArray(params) ? [ParameterStructures.byPosition, ...params] : [params];
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  await ask(process.argv[2] ?? "/tmp/primes.sock", (what, answer) =>
-    console.log(`${what}\n  ${JSON.stringify(answer)}`),
+  await ask(process.argv[2] ?? "/tmp/primes.sock", (purpose, outcome) =>
+    console.log(`${purpose}\n  ${JSON.stringify(outcome)}`),
   );
 }

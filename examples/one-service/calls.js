@@ -1,11 +1,11 @@
-// The calls of the page to the worker, and of `ask.mjs` to the socket.
+// The calls that the page makes to the worker, and `ask.mjs` to the socket.
 
 /**
- * Makes the calls and reports the purpose and the outcome of each call. `service` has the methods `request` and
+ * Makes the calls, and runs `report(purpose, outcome)` for each of them. `client` has the methods `request` and
  * `notify` of Portway's `JSONRPCClient`.
  */
-export async function makeCalls(service, report) {
-  const ask = (method, params, options) => outcomeOf(service.request(method, params, options), options?.signal);
+export async function makeCalls(client, report) {
+  const ask = (method, params, options) => outcomeOf(client.request(method, params, options), options?.signal);
 
   const progress = [];
   const counted = await ask("countPrimes", { below: 50_000 }, { onProgress: (value) => progress.push(value) });
@@ -21,17 +21,17 @@ export async function makeCalls(service, report) {
   report("no params for a method that needs them", await ask("countPrimes"));
   report("an unknown method", await ask("countSheep", { below: 3 }));
 
-  service.notify("limit", { most: 1_000_000 });
+  client.notify("limit", { most: 1_000_000 });
   report("a notification is handled before a later request", await ask("countPrimes", { below: 1_000_001 }));
 
   const controller = new AbortController();
-  let status;
+  let statusOutcome;
   const onProgress = () => {
-    status ??= ask("status").finally(() => controller.abort());
+    statusOutcome ??= ask("status").finally(() => controller.abort());
   };
   const { signal } = controller;
   report("a cancelled call", await ask("countPrimes", { below: 1_000_000 }, { onProgress, signal }));
-  report("a call during the cancelled one", await status);
+  report("a call during the cancelled one", await statusOutcome);
   report(
     "a call after the cancelled one",
     await repeatUntil(
@@ -41,7 +41,7 @@ export async function makeCalls(service, report) {
   );
 }
 
-/** Returns the outcome of a call. */
+/** Returns the outcome of a call: `{ result }`, `{ error }`, `{ cancelled }`, or `{ problem }` without a response. */
 function outcomeOf(call, signal) {
   return call.then(
     (result) => ({ result }),
@@ -57,11 +57,11 @@ function outcomeOf(call, signal) {
 
 /**
  * Repeats a call until its outcome satisfies `isFinal`, for at most 5 s. On a socket, a cancelled request may still run
- * on another thread, until its next pause.
+ * on another thread until its next pause, so `status` may still count it.
  */
 async function repeatUntil(ask, isFinal) {
-  for (const giveUp = Date.now() + 5_000; ; ) {
-    const answer = await ask();
-    if (isFinal(answer) || Date.now() > giveUp) return answer;
+  for (const deadline = Date.now() + 5_000; ; ) {
+    const outcome = await ask();
+    if (isFinal(outcome) || Date.now() > deadline) return outcome;
   }
 }

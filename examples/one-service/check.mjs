@@ -14,10 +14,12 @@ import { ask } from "./ask.mjs";
 
 const folder = new URL("./", import.meta.url);
 
-// The deserializers of the worker and of the socket report different texts. So only this prefix is compared.
+// The deserializers of the worker and of the socket report invalid params with different texts. So only the prefix of
+// these messages is compared.
 const INVALID_PARAMS = "Invalid params";
 
 const progressValue = (checked) => ({ checked, of: 50_000 });
+/** The expected outcomes. The keys are the purposes of the calls in `calls.js`. */
 const expected = {
   "progress, and then a result": {
     result: { count: 5133, largest: 49_999 },
@@ -48,79 +50,84 @@ const expected = {
   "a call after the cancelled one": { result: { most: 1_000_000, counting: 0 } },
 };
 
-let inWorker;
-let program;
+let workerOutcomes;
+let programPath;
 
 await report({
   async "the service answers Portway's client in a worker"() {
     wasmPack(folder);
-    inWorker = await inPage(new URL("index.html", folder), async (page, waitForText) => {
+    workerOutcomes = await inPage(new URL("index.html", folder), async (page, waitForText) => {
       await waitForText("end", "All calls have ended.");
       const [names, texts] = [await page.locator("dt").allTextContents(), await page.locator("dd").allTextContents()];
-      return parseResponses(names.map((name, index) => [name, texts[index]]));
+      return parseOutcomes(names.map((name, index) => [name, texts[index]]));
     });
-    assert.deepEqual(inWorker, expected);
+    assert.deepEqual(workerOutcomes, expected);
   },
 
-  async "the service sends vscode-jsonrpc the same responses on a socket"() {
-    program = build();
-    assert.ok(inWorker, "the answers of the worker are missing");
-    await withProgram(async (path) => {
-      assert.deepEqual(await onSocket(path), inWorker);
-      assert.deepEqual(await onSocket(path), inWorker, "the second caller must not see changes of the first");
+  async "the service on a socket sends the same responses to vscode-jsonrpc"() {
+    programPath = build();
+    assert.ok(workerOutcomes, "the check of the worker must succeed before this check");
+    await withProgram(async (socketPath) => {
+      assert.deepEqual(await outcomesOn(socketPath), workerOutcomes);
+      const second = await outcomesOn(socketPath);
+      assert.deepEqual(second, workerOutcomes, "the second caller must not see changes that the first caller has made");
     });
   },
 
   "the program prints its usage"() {
-    const { status, stderr } = spawnSync(program, [], { encoding: "utf8" });
+    const { status, stderr } = spawnSync(programPath, [], { encoding: "utf8" });
     assert.equal(status, 2);
     assert.match(stderr, /^usage: one-service PATH$/m);
   },
 });
 
-async function onSocket(path) {
+/** Makes all calls on the socket. Returns the outcomes. */
+async function outcomesOn(socketPath) {
   const reported = [];
-  await ask(path, (what, answer) => reported.push([what, JSON.stringify(answer)]));
-  return parseResponses(reported);
+  await ask(socketPath, (purpose, outcome) => reported.push([purpose, JSON.stringify(outcome)]));
+  return parseOutcomes(reported);
 }
 
-/** Parses the responses. The keys of the returned object are the purposes of the calls. */
-function parseResponses(reported) {
-  const all = Object.fromEntries(reported.map(([what, text]) => [what, JSON.parse(text)]));
-  for (const { error } of Object.values(all)) {
+/**
+ * Parses reported outcomes. The keys of the returned object are the purposes. A message about invalid params is reduced
+ * to its prefix.
+ */
+function parseOutcomes(reported) {
+  const outcomes = Object.fromEntries(reported.map(([purpose, text]) => [purpose, JSON.parse(text)]));
+  for (const { error } of Object.values(outcomes)) {
     if (error?.message.startsWith(`${INVALID_PARAMS}: `)) error.message = INVALID_PARAMS;
   }
-  return all;
+  return outcomes;
 }
 
 /** Builds the program. Returns its path. */
 function build() {
-  const words = ["build", "--bin", "one-service", "--message-format", "json-render-diagnostics"];
+  const args = ["build", "--bin", "one-service", "--message-format", "json-render-diagnostics"];
   const stdio = ["ignore", "pipe", "inherit"];
-  const { status, error, stdout } = spawnSync("cargo", words, { cwd: fileURLToPath(folder), stdio, encoding: "utf8" });
+  const { status, error, stdout } = spawnSync("cargo", args, { cwd: fileURLToPath(folder), stdio, encoding: "utf8" });
   assert.equal(status, 0, `cargo build: ${error?.message ?? `exit status ${status}`}`);
-  const built = stdout
+  const messages = stdout
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line));
-  return built.find(({ executable }) => executable).executable;
+  return messages.find(({ executable }) => executable).executable;
 }
 
-/** Runs the program on a new socket, calls `use`, and ends the program with the signal of Ctrl-C. */
+/** Runs the program on a new socket, calls `use(socketPath)`, and ends the program with the signal of Ctrl-C. */
 async function withProgram(use) {
   const directory = mkdtempSync(join(tmpdir(), "one-service-"));
-  const path = join(directory, "primes.sock");
-  const served = spawn(program, [path], { stdio: ["ignore", "pipe", "inherit"] });
-  const ended = once(served, "exit");
+  const socketPath = join(directory, "primes.sock");
+  const child = spawn(programPath, [socketPath], { stdio: ["ignore", "pipe", "inherit"] });
+  const exited = once(child, "exit");
   try {
-    const [line] = await Promise.race([once(createInterface(served.stdout), "line"), ended]);
-    assert.equal(line, `listening on ${path}`);
-    await use(path);
-    served.kill("SIGINT");
-    assert.deepEqual(await ended, [0, null]);
-    assert.ok(!existsSync(path), "the program must remove the file of the socket");
+    const [line] = await Promise.race([once(createInterface(child.stdout), "line"), exited]);
+    assert.equal(line, `listening on ${socketPath}`);
+    await use(socketPath);
+    child.kill("SIGINT");
+    assert.deepEqual(await exited, [0, null]);
+    assert.ok(!existsSync(socketPath), "the program must remove the file of the socket");
   } finally {
-    served.kill("SIGKILL");
+    child.kill("SIGKILL");
     rmSync(directory, { recursive: true });
   }
 }

@@ -8,14 +8,14 @@ await init();
 const worker = new Worker("worker.js", { type: "module" });
 const client = new JSONRPCClient(workerTransport(worker));
 
-await makeCalls(client, (what, answer) => {
-  show("dt", what);
-  show("dd", JSON.stringify(answer));
+await makeCalls(client, (purpose, outcome) => {
+  show("dt", purpose);
+  show("dd", JSON.stringify(outcome));
 });
 document.querySelector("#end").textContent = "All calls have ended.";
 
-function show(kind, text) {
-  const element = document.createElement(kind);
+function show(tag, text) {
+  const element = document.createElement(tag);
   element.textContent = text;
   document.querySelector("#answers").append(element);
 }

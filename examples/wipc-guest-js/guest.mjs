@@ -1,14 +1,13 @@
-// A guest of WIPC. This program answers JSON-RPC calls on its standard input and output. It sends DATA frames back. For
-// the notification `print`, it prints a line between the frames.
+// A guest of WIPC. This program answers JSON-RPC calls on its standard input and output. It sends each received DATA
+// frame back. On the notification `print`, it prints a line between two frames.
 
 import init, { JSONRPCServer, RPCError } from "portway";
 import { WipcType } from "portway/wipc";
 import { guestChannel } from "portway/wipc/node";
 
 const channel = guestChannel({
-  // The guest sends each DATA frame back.
   onData: (payload) => channel.send(WipcType.DATA, payload),
-  onClose: () => console.error("guest: asked to close"),
+  onClose: () => console.error("guest: received CLOSE"),
 });
 
 await init();

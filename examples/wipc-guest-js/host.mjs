@@ -18,7 +18,7 @@ await client.request("fail").catch(({ code, message }) => console.log(`${code}: 
 guest.channel.send(WipcType.DATA, new Uint8Array(1_000_000));
 client.notify("print", ["this line was printed by the guest"]);
 
-// The guest receives CLOSE while it handles this request. The guest answers the request before it exits.
-const waiting = client.request("wait", [100]);
+// `close` sends CLOSE while the guest handles this request. The guest answers the request before it exits.
+const waitCall = client.request("wait", [100]);
 const { code } = await guest.close();
-console.log(`after ${await waiting} the guest has exited with ${code}`);
+console.log(`after ${await waitCall} the guest has exited with ${code}`);

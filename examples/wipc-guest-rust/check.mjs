@@ -1,4 +1,4 @@
-// Builds the guest as a program and as a WASI module, and calls both with the npm package:
+// Builds the guest as a native program and as a WASI module, and calls both with the npm package:
 // `node examples/wipc-guest-rust/check.mjs`.
 
 import assert from "node:assert/strict";
@@ -15,14 +15,14 @@ const runner = fileURLToPath(new URL("../run-wasi.mjs", import.meta.url));
 
 await init();
 await report({
-  async "the guest answers as a program"() {
-    const built = build([]);
-    await check(built.find(({ executable }) => executable).executable, []);
+  async "the guest answers calls as a native program"() {
+    const messages = build([]);
+    await check(messages.find(({ executable }) => executable).executable, []);
   },
 
-  async "the guest answers as a WASI module in Node"() {
-    const built = build(["--lib", "--release", "--target", target]);
-    const files = built.flatMap(({ filenames = [] }) => filenames);
+  async "the guest answers calls as a WASI module in Node"() {
+    const messages = build(["--lib", "--release", "--target", target]);
+    const files = messages.flatMap(({ filenames = [] }) => filenames);
     const module = files.find((file) => file.endsWith("wipc_guest_rust.wasm"));
     await check(process.execPath, ["--no-warnings", runner, module]);
   },
@@ -30,9 +30,9 @@ await report({
 
 /** Builds the package. Returns the messages of cargo. */
 function build(options) {
-  const words = ["build", "--package", "wipc-guest-rust", "--message-format", "json-render-diagnostics", ...options];
+  const args = ["build", "--package", "wipc-guest-rust", "--message-format", "json-render-diagnostics", ...options];
   const stdio = ["ignore", "pipe", "inherit"];
-  const { status, error, stdout } = spawnSync("cargo", words, { cwd: root, stdio, encoding: "utf8" });
+  const { status, error, stdout } = spawnSync("cargo", args, { cwd: root, stdio, encoding: "utf8" });
   assert.equal(status, 0, `cargo build: ${error?.message ?? `exit status ${status}`}`);
   return stdout
     .trim()
@@ -40,10 +40,11 @@ function build(options) {
     .map((line) => JSON.parse(line));
 }
 
-async function check(program, words) {
+/** Starts the guest with this command, calls its methods, and checks its output and its exit. */
+async function check(program, args) {
   let printed = "";
   const data = [];
-  const guest = await spawnGuest(program, words, {
+  const guest = await spawnGuest(program, args, {
     onPassthrough: (bytes) => (printed += new TextDecoder().decode(bytes)),
     onData: (payload) => data.push(payload.length),
   });
@@ -56,7 +57,7 @@ async function check(program, words) {
   const large = { text: "ö".repeat(500_000) };
   assert.deepEqual(await client.request("echo", large), large);
   await guest.channel.send(WipcType.DATA, new Uint8Array(1_000_000));
-  // The guest sends the DATA frame back before it answers these calls.
+  // The guest handles frames in order, so the DATA frame arrives before the responses to these calls.
   assert.deepEqual([await client.request("count", [2]), await client.request("count", [3])], [2, 5]);
   assert.deepEqual(data, [1_000_000]);
   assert.equal(printed, "the guest is ready\n");

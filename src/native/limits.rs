@@ -33,12 +33,12 @@ pub(crate) const MAX_STDERR_LINE_BYTES: u64 = 65_536;
 pub(crate) const PAIR_BYTES: usize = 65_536;
 /// Maximum number of frames queued for writing before a sender waits.
 pub(crate) const MAX_QUEUED_FRAMES: usize = 16;
-/// Maximum bytes of messages that a relay holds for one side before it stops reading the other.
+/// Maximum bytes of messages that a relay buffers for one of its two transports.
 pub(crate) const MAX_RELAYED_BYTES: usize = 1_048_576;
 /// Maximum bytes of the head of a WebSocket's request or response.
 #[cfg(feature = "websocket")]
 pub(crate) const WEBSOCKET_HEAD_BYTES: usize = 8_192;
-/// Maximum time of the head of a WebSocket's request, with the check of the application.
+/// Maximum time to receive the head of a WebSocket's request, and to run the check of the application.
 #[cfg(feature = "websocket")]
 pub(crate) const WEBSOCKET_HEAD_TIMEOUT: Duration = Duration::from_millis(10_000);
 /// Default maximum time of a WebSocket's connection, TLS and handshake together.

@@ -6,7 +6,7 @@ use portway::codec::FrameDecoder;
 use portway::codec::frame::Event;
 use proptest::prelude::*;
 
-use crate::found::{Found, body, end, feed, find_in, frame, limits, noise};
+use crate::found::{OwnedEvent, body, end, events_of, feed, frame, limits, noise};
 
 #[derive(Clone, Debug)]
 enum Part {
@@ -52,30 +52,32 @@ fn join(parts: &[Part]) -> Vec<u8> {
     bytes
 }
 
-/// Returns the pieces of the input between these positions.
-fn cut<'b>(bytes: &'b [u8], places: &[prop::sample::Index]) -> Vec<&'b [u8]> {
-    let mut places: Vec<usize> = places.iter().map(|place| place.index(bytes.len() + 1)).collect();
-    places.extend([0, bytes.len()]);
-    places.sort_unstable();
-    places.windows(2).map(|ends| &bytes[ends[0]..ends[1]]).collect()
+/// Cuts the input at these positions. Returns the pieces.
+fn cut<'b>(bytes: &'b [u8], positions: &[prop::sample::Index]) -> Vec<&'b [u8]> {
+    let mut positions: Vec<usize> = positions.iter().map(|position| position.index(bytes.len() + 1)).collect();
+    positions.extend([0, bytes.len()]);
+    positions.sort_unstable();
+    positions.windows(2).map(|ends| &bytes[ends[0]..ends[1]]).collect()
 }
 
-fn small() -> Limits {
+fn small_limits() -> Limits {
     limits(100, 64)
 }
 
-/// Generates text that looks neither like a header nor like the beginning of the name of a header.
+/// Generates text that looks neither like a header nor like the beginning of a header name.
 fn any_text() -> impl Strategy<Value = String> {
     "[!-9;-~][ -9;-~é€\r\n]{0,100}[!-,.-9;-~\r\n]"
 }
 
-/// Returns the number of bytes in all events. Each byte is one character of [`Found`].
-fn count(found: &[Found]) -> usize {
-    found
+/// Returns the number of bytes in all events. An event contains each byte as one character.
+fn count_bytes(events: &[OwnedEvent]) -> usize {
+    events
         .iter()
-        .map(|found| match found {
-            Found::Body(text) | Found::Refused(text, _) | Found::Noise { text, .. } => text.chars().count(),
-            Found::Fault(_) => 0,
+        .map(|event| match event {
+            OwnedEvent::Body(text) | OwnedEvent::Refused(text, _) | OwnedEvent::Noise { text, .. } => {
+                text.chars().count()
+            }
+            OwnedEvent::Fault(_) => 0,
         })
         .sum()
 }
@@ -86,29 +88,29 @@ proptest! {
     #[test]
     fn the_events_do_not_depend_on_the_pieces_of_the_input(
         parts in prop::collection::vec(any_part(), 0..6),
-        places in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
+        positions in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
     ) {
         let bytes = join(&parts);
         for framing in [Framing::ContentLength, Framing::Newline] {
-            let whole = find_in(framing, &small(), [&bytes[..]]);
-            prop_assert_eq!(&find_in(framing, &small(), cut(&bytes, &places)), &whole);
-            prop_assert_eq!(&find_in(framing, &small(), bytes.chunks(1)), &whole);
+            let whole = events_of(framing, &small_limits(), [&bytes[..]]);
+            prop_assert_eq!(&events_of(framing, &small_limits(), cut(&bytes, &positions)), &whole);
+            prop_assert_eq!(&events_of(framing, &small_limits(), bytes.chunks(1)), &whole);
         }
     }
 
     #[test]
-    fn no_byte_is_found_twice(parts in prop::collection::vec(any_part(), 0..8)) {
+    fn no_byte_is_in_two_events(parts in prop::collection::vec(any_part(), 0..8)) {
         let bytes = join(&parts);
         for framing in [Framing::ContentLength, Framing::Newline] {
-            let found = find_in(framing, &small(), [&bytes[..]]);
-            prop_assert!(count(&found) <= bytes.len());
+            let events = events_of(framing, &small_limits(), [&bytes[..]]);
+            prop_assert!(count_bytes(&events) <= bytes.len());
         }
     }
 
     #[test]
     fn all_text_between_frames_is_noise_and_no_frame_is_lost(
         parts in prop::collection::vec((any_text(), "[{]\\PC{0,40}[}]"), 1..6),
-        places in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
+        positions in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
     ) {
         let mut bytes = Vec::new();
         let mut expected = Vec::new();
@@ -116,13 +118,13 @@ proptest! {
             bytes.extend(text.bytes().chain(frame(content).bytes()));
             expected.extend([noise(text), body(content)]);
         }
-        prop_assert_eq!(find_in(Framing::ContentLength, &limits(200, 64), cut(&bytes, &places)), expected);
+        prop_assert_eq!(events_of(Framing::ContentLength, &limits(200, 64), cut(&bytes, &positions)), expected);
     }
 
     #[test]
     fn a_frame_is_found_after_noise_without_header_names(
         parts in prop::collection::vec((any_garbage(), "[{]\\PC{0,40}[}]"), 1..6),
-        places in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
+        positions in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
     ) {
         let mut bytes = Vec::new();
         let mut bodies = Vec::new();
@@ -134,16 +136,16 @@ proptest! {
             bytes.extend(frame(content).bytes());
             bodies.push(body(content));
         }
-        let found = find_in(Framing::ContentLength, &limits(200, 8_192), cut(&bytes, &places));
-        let found: Vec<_> = found.into_iter().filter(|found| matches!(found, Found::Body(_))).collect();
-        prop_assert_eq!(found, bodies);
+        let events = events_of(Framing::ContentLength, &limits(200, 8_192), cut(&bytes, &positions));
+        let events: Vec<_> = events.into_iter().filter(|event| matches!(event, OwnedEvent::Body(_))).collect();
+        prop_assert_eq!(events, bodies);
     }
 
     #[test]
     fn a_line_is_found_after_noise_with_a_line_end(garbage in any_garbage(), content in "[{][ -~]{0,40}[}]") {
         let bytes = [&garbage[..], b"\n", content.as_bytes(), b"\n"].concat();
-        let found = find_in(Framing::Newline, &small(), [&bytes[..]]);
-        prop_assert_eq!(found.last(), Some(&body(&content)));
+        let events = events_of(Framing::Newline, &small_limits(), [&bytes[..]]);
+        prop_assert_eq!(events.last(), Some(&body(&content)));
     }
 
     #[test]
@@ -152,10 +154,10 @@ proptest! {
         content in "[{][ -~]{0,40}[}]",
     ) {
         for framing in [Framing::ContentLength, Framing::Newline] {
-            let mut decoder = FrameDecoder::new(framing, &small());
-            let mut found = Vec::new();
+            let mut decoder = FrameDecoder::new(framing, &small_limits());
+            let mut events = Vec::new();
             for (garbage, times_out) in &parts {
-                feed(&mut decoder, garbage, &mut found);
+                feed(&mut decoder, garbage, &mut events);
                 if *times_out {
                     let _ = decoder.time_out();
                     prop_assert_eq!(decoder.unfinished(), None);
@@ -164,10 +166,10 @@ proptest! {
             let _ = decoder.time_out();
             let mut out = vec![b'\n'];
             framing.encode(&content, &mut out);
-            found.clear();
-            feed(&mut decoder, &out, &mut found);
-            prop_assert_eq!(found.last(), Some(&body(&content)));
-            end(&mut decoder, &mut found);
+            events.clear();
+            feed(&mut decoder, &out, &mut events);
+            prop_assert_eq!(events.last(), Some(&body(&content)));
+            end(&mut decoder, &mut events);
         }
     }
 
@@ -178,13 +180,13 @@ proptest! {
         after in any_garbage(),
         is_cut in any::<bool>(),
     ) {
-        // The rejected body contains a header. The decoder must read the bytes from this header on before all later
-        // input.
-        let mut swallowed = format!("Content-Length: {length}\r\n\r\n").into_bytes();
-        swallowed.extend(rest.iter().take(60));
-        let body = [b"(", &swallowed[..]].concat();
+        // The rejected body contains a header. The decoder must go back to this header, and decode the rest of the body
+        // again. Only then may it decode later input.
+        let mut bytes_from_header = format!("Content-Length: {length}\r\n\r\n").into_bytes();
+        bytes_from_header.extend(rest.iter().take(60));
+        let body = [b"(", &bytes_from_header[..]].concat();
         let stream = [format!("Content-Length: {}\r\n\r\n", body.len()).as_bytes(), &body].concat();
-        let mut decoder = FrameDecoder::new(Framing::ContentLength, &small());
+        let mut decoder = FrameDecoder::new(Framing::ContentLength, &small_limits());
         let mut input = &stream[..];
         if is_cut {
             let (first, last) = stream.split_at(stream.len() - 1);
@@ -193,17 +195,17 @@ proptest! {
         }
         let before = input;
         prop_assert_eq!(decoder.next(&mut input), Some(Event::Body(&body)));
-        prop_assert_eq!(decoder.reject_body(before), swallowed.len());
-        let mut found = Vec::new();
-        feed(&mut decoder, &after, &mut found);
-        end(&mut decoder, &mut found);
+        prop_assert_eq!(decoder.reject_body(before), bytes_from_header.len());
+        let mut events = Vec::new();
+        feed(&mut decoder, &after, &mut events);
+        end(&mut decoder, &mut events);
 
-        let mut other = FrameDecoder::new(Framing::ContentLength, &small());
+        let mut reference = FrameDecoder::new(Framing::ContentLength, &small_limits());
         let mut expected = Vec::new();
-        feed(&mut other, "Content-Length: 1\r\n\r\n(", &mut expected);
+        feed(&mut reference, "Content-Length: 1\r\n\r\n(", &mut expected);
         expected.clear();
-        feed(&mut other, [swallowed, after].concat(), &mut expected);
-        end(&mut other, &mut expected);
-        prop_assert_eq!(found, expected);
+        feed(&mut reference, [bytes_from_header, after].concat(), &mut expected);
+        end(&mut reference, &mut expected);
+        prop_assert_eq!(events, expected);
     }
 }

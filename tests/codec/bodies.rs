@@ -6,7 +6,7 @@ use portway::codec::content_length::{Decoder, encode};
 use portway::codec::frame::Event;
 use portway::message::Reason;
 
-use crate::found::{Found, body, find_in, frame, read, truncated};
+use crate::found::{OwnedEvent, body, events_of, frame, read, truncated};
 
 #[test]
 fn a_frame_is_written_with_one_header_and_a_length_in_bytes() {
@@ -27,8 +27,8 @@ fn characters_split_between_two_reads_are_decoded() {
     let stream = frame("[\"é€😀\"]") + &frame("{}");
     for at in 0..stream.len() {
         let (first, second) = stream.as_bytes().split_at(at);
-        let found = find_in(Framing::ContentLength, &Limits::DEFAULT, [first, second]);
-        assert_eq!(found, [body("[\"é€😀\"]"), body("{}")], "cut at {at}");
+        let events = events_of(Framing::ContentLength, &Limits::DEFAULT, [first, second]);
+        assert_eq!(events, [body("[\"é€😀\"]"), body("{}")], "cut at {at}");
     }
 }
 
@@ -53,19 +53,19 @@ fn a_whole_frame_is_borrowed_from_the_input() {
 #[test]
 fn a_frame_is_returned_when_its_last_byte_arrives() {
     let stream = frame("[1]");
-    let (most, last) = stream.as_bytes().split_at(stream.len() - 1);
+    let (start, last) = stream.as_bytes().split_at(stream.len() - 1);
     let mut decoder = Decoder::new(&Limits::DEFAULT);
-    assert_eq!(decoder.next(&mut &*most), None);
+    assert_eq!(decoder.next(&mut &*start), None);
     assert_eq!(decoder.next(&mut &*last), Some(Event::Body(b"[1]")));
 }
 
 #[test]
-fn an_empty_body_is_a_body() {
+fn a_frame_with_the_length_zero_is_an_empty_body() {
     assert_eq!(read("Content-Length: 0\r\n\r\n".to_owned() + &frame("{}")), [body(""), body("{}")]);
 }
 
 #[test]
-fn a_body_that_was_never_sent_is_an_empty_body() {
+fn if_a_body_was_never_sent_the_event_is_an_empty_body() {
     let next = frame("{}");
     let typed = format!("Content-Type: application/vscode-jsonrpc; charset=utf-8\r\n{next}");
     let other = format!("X-Other : 1\r\n{next}");
@@ -84,7 +84,8 @@ fn a_body_may_begin_like_a_header_does() {
     {
         assert_eq!(read(frame(text) + &frame("{}")), [body(text), body("{}")], "{text}");
     }
-    // A body that begins with a name and a colon looks like a header. The decoder must still read the next frame.
+    // This body begins with a name and a colon, as a header does. The decoder may take it for a header, but must read
+    // the next frame.
     assert_eq!(read(frame("cContent-Length: x") + &frame("{}")).last(), Some(&body("{}")));
 }
 
@@ -127,15 +128,19 @@ fn a_body_of_another_content_type_is_refused_with_its_text() {
             format!("Content-Length: 2\r\n{header}\r\n\r\n{{}}"),
             format!("Content-Length: 2\r\n{header}\r\nContent-Type: application/vscode-jsonrpc\r\n\r\n{{}}"),
         ] {
-            assert_eq!(read(stream + &frame("[]")), [Found::Refused("{}".to_owned(), reason), body("[]")], "{header}");
+            assert_eq!(
+                read(stream + &frame("[]")),
+                [OwnedEvent::Refused("{}".to_owned(), reason), body("[]")],
+                "{header}"
+            );
         }
     }
     let empty = "Content-Length: 0\r\nContent-Type: a/b\r\n\r\n";
-    assert_eq!(read(empty), [Found::Refused(String::new(), Reason::UnsupportedContentType)]);
+    assert_eq!(read(empty), [OwnedEvent::Refused(String::new(), Reason::UnsupportedContentType)]);
 }
 
 #[test]
-fn a_body_of_our_type_in_utf_8_is_read() {
+fn a_body_of_the_type_vscode_jsonrpc_in_utf_8_is_read() {
     for value in [
         "application/vscode-jsonrpc",
         "application/vscode-jsonrpc; charset=utf-8",

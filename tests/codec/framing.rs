@@ -7,11 +7,11 @@ use portway::codec::FrameDecoder;
 use portway::codec::frame::FrameFault;
 use portway::message::{Fault, Reason};
 
-use crate::found::{body, feed, find_in};
+use crate::found::{body, events_of, feed};
 
 #[test]
 fn a_framing_is_detected_from_the_first_bytes() {
-    for (first, framing) in [
+    for (first_bytes, framing) in [
         ("Content-Length: 5\r\n", Some(Framing::ContentLength)),
         ("\r\nCONTENT-TYPE", Some(Framing::ContentLength)),
         ("content-length", Some(Framing::ContentLength)),
@@ -28,7 +28,7 @@ fn a_framing_is_detected_from_the_first_bytes() {
         ("", None),
         ("  ", None),
     ] {
-        assert_eq!(Framing::recognise(first.as_bytes()), framing, "{first:?}");
+        assert_eq!(Framing::recognise(first_bytes.as_bytes()), framing, "{first_bytes:?}");
     }
 }
 
@@ -41,8 +41,8 @@ fn written_messages_are_read_back() {
             framing.encode(text, &mut out);
         }
         assert_eq!(Framing::recognise(&out), Some(framing));
-        let found = find_in(framing, &Limits::DEFAULT, [&out[..]]);
-        assert_eq!(found, [body(message), body("[\"é€😀\"]")]);
+        let events = events_of(framing, &Limits::DEFAULT, [&out[..]]);
+        assert_eq!(events, [body(message), body("[\"é€😀\"]")]);
     }
 }
 
@@ -51,15 +51,16 @@ fn rejected_bytes_are_decoded_again_only_with_content_length() {
     for (framing, expected) in [(Framing::ContentLength, vec![body("{}")]), (Framing::Newline, vec![])] {
         let mut decoder = FrameDecoder::new(framing, &Limits::DEFAULT);
         let mut input = &b"Content-Length: 25\r\n\r\n[]Content-Length: 2\r\n\r\n{}\n"[..];
-        // This loop reads to the last event, which is the body with `Content-Length`, and the last line with lines.
+        // The loop ends after the event to reject. With `Content-Length`, this event is the body. With lines, it is the
+        // last line.
         let mut before = input;
         while decoder.next(&mut input).is_some() && !input.is_empty() && input != b"\n" {
             before = input;
         }
         decoder.reject_body(before);
-        let mut found = Vec::new();
-        feed(&mut decoder, "", &mut found);
-        assert_eq!(found, expected, "{framing:?}");
+        let mut events = Vec::new();
+        feed(&mut decoder, "", &mut events);
+        assert_eq!(events, expected, "{framing:?}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Content-Length: valid and invalid headers.
 
-use crate::found::{Found, HEADER_TOO_LARGE, INVALID_HEADER, body, frame, more_noise, noise, read};
+use crate::found::{HEADER_TOO_LARGE, INVALID_HEADER, OwnedEvent, body, frame, more_noise, noise, read};
 
 #[test]
 fn names_are_read_in_any_case_with_blanks_around_the_colon_and_after_the_length() {
@@ -47,7 +47,7 @@ fn blank_lines_between_frames_are_ignored() {
 }
 
 #[test]
-fn a_repeated_length_is_accepted_if_both_are_equal() {
+fn repeated_lengths_are_accepted_only_if_all_are_equal() {
     let twice = |first: &str, second: &str| {
         let stream = format!("Content-Length: {first}\r\nContent-Length: {second}\r\n\r\n{{}}{}", frame("[]"));
         read(stream)
@@ -108,11 +108,13 @@ fn an_oversized_header_is_reported_once_and_dropped_with_its_body() {
         format!("{long}{long}{length}{long}"),
         format!("Content-Length: {}2\r\n", "0".repeat(9_000)) + length,
     ] {
-        let found = read(format!("{header}\r\n{{}}{}", frame("[]")));
-        assert_eq!(found.first(), Some(&HEADER_TOO_LARGE));
-        assert_eq!(found.last(), Some(&body("[]")));
+        let events = read(format!("{header}\r\n{{}}{}", frame("[]")));
+        assert_eq!(events.first(), Some(&HEADER_TOO_LARGE));
+        assert_eq!(events.last(), Some(&body("[]")));
         // The rest of a line that is too long is reported as noise that continues this fault, not as a second fault.
-        assert!(found[1..found.len() - 1].iter().all(|found| matches!(found, Found::Noise { starts: false, .. })));
+        assert!(
+            events[1..events.len() - 1].iter().all(|event| matches!(event, OwnedEvent::Noise { starts: false, .. }))
+        );
     }
 }
 
@@ -129,9 +131,9 @@ fn an_oversized_header_without_a_length_has_no_body() {
 #[test]
 fn a_length_with_more_digits_than_a_header_may_have_is_one_fault() {
     let digits = "0".repeat(9_000);
-    let found = read(format!("Content-Length: {digits}2\r\n\r\n{{}}{}", frame("[]")));
-    assert_eq!(found.first(), Some(&HEADER_TOO_LARGE));
-    assert_eq!(found.last(), Some(&body("[]")));
+    let events = read(format!("Content-Length: {digits}2\r\n\r\n{{}}{}", frame("[]")));
+    assert_eq!(events.first(), Some(&HEADER_TOO_LARGE));
+    assert_eq!(events.last(), Some(&body("[]")));
 }
 
 #[test]
@@ -143,7 +145,7 @@ fn the_frame_after_an_oversized_header_is_read_if_the_body_was_never_sent() {
         let typed =
             format!("{many}Content-Length: 500\r\n\r\nContent-Type: application/vscode-jsonrpc\r\n{}", frame("[]"));
         assert_eq!(read(typed), [HEADER_TOO_LARGE, body("[]")]);
-        // The end of the input does not cause a second fault.
+        // The input ends within the header or the dropped body. This must not cause a second fault.
         assert_eq!(read(format!("{many}Content-Length: 500\r\n\r\n{sent}")), [HEADER_TOO_LARGE]);
         assert_eq!(read(&many), [HEADER_TOO_LARGE]);
     }
@@ -162,19 +164,20 @@ fn bytes_after_a_dropped_body_are_noise() {
 fn a_long_line_of_text_is_not_the_header_of_the_next_frame() {
     let text = format!("INFO: {}", "x".repeat(10_000));
     for end in ["\n", "", " "] {
-        let found = read(format!("{text}{end}{}", frame("{}")));
-        assert_eq!(found.first(), Some(&HEADER_TOO_LARGE), "{end:?}");
-        assert_eq!(found.last(), Some(&body("{}")), "{end:?}");
+        let events = read(format!("{text}{end}{}", frame("{}")));
+        assert_eq!(events.first(), Some(&HEADER_TOO_LARGE), "{end:?}");
+        assert_eq!(events.last(), Some(&body("{}")), "{end:?}");
     }
 }
 
 #[test]
 fn a_word_without_end_is_noise() {
-    let found = read("x".repeat(20_000) + &frame("{}"));
-    assert_eq!(found, [noise(&"x".repeat(20_000)), body("{}")]);
-    // The decoder splits a long word near the limit of a header. A header may begin at this position.
+    let events = read("x".repeat(20_000) + &frame("{}"));
+    assert_eq!(events, [noise(&"x".repeat(20_000)), body("{}")]);
+    // Near the limit of a header, the decoder splits a long word. In one of these rounds, the frame begins exactly at
+    // this position.
     for length in 8_180..8_200 {
-        let found = read("x".repeat(length) + &frame("{}"));
-        assert_eq!(found, [noise(&"x".repeat(length)), body("{}")], "{length}");
+        let events = read("x".repeat(length) + &frame("{}"));
+        assert_eq!(events, [noise(&"x".repeat(length)), body("{}")], "{length}");
     }
 }

@@ -10,9 +10,9 @@ const MESSAGE: usize = 50_000;
 const HEADER: usize = 1_000;
 /// Maximum memory of a decoder. While a buffer grows, its old and its new allocation exist at the same time. The 8,192
 /// bytes are for small allocations.
-const MAX_HELD_BYTES: u64 = 2 * MESSAGE as u64 + 2 * HEADER as u64 + 8_192;
+const MAX_DECODER_BYTES: u64 = 2 * MESSAGE as u64 + 2 * HEADER as u64 + 8_192;
 
-/// Returns the peak memory in bytes of a decoder that reads a stream in pieces of this size.
+/// Returns the peak memory, in bytes, of a decoder that reads a stream in pieces of `piece` bytes.
 fn peak_memory(framing: Framing, stream: &[u8], piece: usize) -> u64 {
     measure(|| {
         let mut decoder = FrameDecoder::new(framing, &limits(MESSAGE, HEADER));
@@ -46,9 +46,9 @@ fn the_memory_of_a_decoder_is_bounded() {
     for stream in &streams {
         for framing in [Framing::ContentLength, Framing::Newline] {
             for piece in [1, 4_096, long] {
-                let most = peak_memory(framing, stream.as_bytes(), piece);
+                let peak = peak_memory(framing, stream.as_bytes(), piece);
                 let start = stream.get(..30).unwrap_or(stream);
-                assert!(most <= MAX_HELD_BYTES, "{most} bytes for {start:?}…, {framing:?}, {piece} at a time");
+                assert!(peak <= MAX_DECODER_BYTES, "{peak} bytes for {start:?}…, {framing:?}, {piece} at a time");
             }
         }
     }

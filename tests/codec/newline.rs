@@ -79,7 +79,7 @@ fn any_message_is_written_on_one_line() {
     assert_eq!(out.last(), Some(&b'\n'));
     let mut decoder = Decoder::new(&Limits::DEFAULT);
     let mut input = &out[..];
-    let Some(Event::Body(body)) = decoder.next(&mut input) else { panic!("no body") };
+    let Some(Event::Body(body)) = decoder.next(&mut input) else { panic!("the event must be a body") };
     let value: serde_json::Value = serde_json::from_slice(body).unwrap();
     assert_eq!(value["method"], "line\r\nbreaks\u{2028}");
     assert_eq!(value["params"], serde_json::json!(["a\nb\u{2028}\u{2029}", 1]));

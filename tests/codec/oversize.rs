@@ -1,6 +1,6 @@
 //! Content-Length: bodies that are longer than the limit.
 
-use crate::found::{Found, body, frame, limits, more_noise, oversize, read, read_within};
+use crate::found::{OwnedEvent, body, frame, limits, more_noise, oversize, read, read_within};
 
 #[test]
 fn a_body_is_accepted_up_to_its_limit_in_bytes() {
@@ -43,10 +43,10 @@ fn the_frame_after_a_dropped_body_is_read() {
     for text in [&text, "Content-", &format!("content-length {text}"), &" ".repeat(40)] {
         let limits = limits(7, 8_192);
         let stream = format!("Content-Length: {}\r\n\r\n{text}\r\n{}", text.len(), frame("{}"));
-        let found = read_within(&limits, stream);
-        assert_eq!(found.first(), Some(&oversize(text.len() as u64)), "{text}");
-        assert_eq!(found.last(), Some(&body("{}")), "{text}");
-        assert!(found.iter().all(|found| !matches!(found, Found::Noise { starts: true, .. })), "{found:?}");
+        let events = read_within(&limits, stream);
+        assert_eq!(events.first(), Some(&oversize(text.len() as u64)), "{text}");
+        assert_eq!(events.last(), Some(&body("{}")), "{text}");
+        assert!(events.iter().all(|event| !matches!(event, OwnedEvent::Noise { starts: true, .. })), "{events:?}");
     }
 }
 

@@ -6,7 +6,7 @@ use portway::Limits;
 use portway::codec::content_length::{Decoder, header_within};
 use portway::codec::frame::Event;
 
-use crate::found::{Found, INVALID_HEADER, body, frame, noise, read, record, truncated};
+use crate::found::{INVALID_HEADER, OwnedEvent, body, frame, noise, read, record, truncated};
 
 #[test]
 fn printed_text_is_noise_and_the_next_frame_is_read() {
@@ -42,11 +42,11 @@ fn lines_with_crlf_that_look_like_headers_are_read_as_headers() {
 #[test]
 fn a_run_of_noise_starts_once() {
     let text = "one\n\ntwo: 2\nthree: 3\r\n\r\nContent-Type: x\r\n\r\nfour\n";
-    let found = read(text.to_owned() + &frame("{}"));
-    let starts = found.iter().filter(|found| matches!(found, Found::Noise { starts: true, .. })).count();
-    assert_eq!(starts, 1, "{found:?}");
-    assert!(found.iter().all(|found| matches!(found, Found::Noise { .. } | Found::Body(_))), "{found:?}");
-    assert_eq!(found.last(), Some(&body("{}")));
+    let events = read(text.to_owned() + &frame("{}"));
+    let starts = events.iter().filter(|event| matches!(event, OwnedEvent::Noise { starts: true, .. })).count();
+    assert_eq!(starts, 1, "{events:?}");
+    assert!(events.iter().all(|event| matches!(event, OwnedEvent::Noise { .. } | OwnedEvent::Body(_))), "{events:?}");
+    assert_eq!(events.last(), Some(&body("{}")));
 }
 
 #[test]
@@ -58,10 +58,10 @@ fn noise_between_the_lines_of_a_header_does_not_end_it() {
 #[test]
 fn noise_after_an_incomplete_header_ends_the_header() {
     for half in ["Content-Length: 5\r\n", "Content-Length: 5\r\nContent-Length: 6\r\n", "Content-Type: a/b\r\n"] {
-        let found = read(format!("{half}*** crash\n{}", frame("{}")));
-        assert_eq!(found.last(), Some(&body("{}")), "{half}");
+        let events = read(format!("{half}*** crash\n{}", frame("{}")));
+        assert_eq!(events.last(), Some(&body("{}")), "{half}");
     }
-    // If the body of a header was never sent, the next frame is not read as this body.
+    // The body of the first header was never sent. The decoder must not take the next frame for this body.
     assert_eq!(
         read(format!("Content-Length: 50\r\n*** crash\n\r\n{}", frame("{}"))),
         [noise("*** crash\n"), body(""), body("{}")]
@@ -84,9 +84,9 @@ fn a_header_is_read_at_any_position_of_a_line() {
         "Content-Length: x ",
         "X-Content-Length: 1 ",
     ] {
-        let found = read(format!("{before}{}", frame("{}")));
-        assert_eq!(found.last(), Some(&body("{}")), "{before}: {found:?}");
-        assert_eq!(found.len(), 2, "{before}: {found:?}");
+        let events = read(format!("{before}{}", frame("{}")));
+        assert_eq!(events.last(), Some(&body("{}")), "{before}: {events:?}");
+        assert_eq!(events.len(), 2, "{before}: {events:?}");
     }
     // For example, `done-Content-Length` could be the name of an unknown header. Since no other line with a length
     // follows, the decoder reads the line as `Content-Length`.
@@ -100,9 +100,9 @@ fn an_incomplete_header_does_not_hide_the_next_frame() {
     let header = "Content-Type: application/vscode-jsonrpc\r\nContent-Length: 5";
     for length in 1..header.len() {
         let broken = &header[..length];
-        let found = read(format!("{broken}{}", frame("{}")));
-        assert_eq!(found.last(), Some(&body("{}")), "{broken:?}");
-        assert!(found.len() <= 2, "{broken:?}: {found:?}");
+        let events = read(format!("{broken}{}", frame("{}")));
+        assert_eq!(events.last(), Some(&body("{}")), "{broken:?}");
+        assert!(events.len() <= 2, "{broken:?}: {events:?}");
     }
     for length in 1.."Content-Length".len() {
         let broken = &"Content-Length"[..length];
@@ -123,8 +123,8 @@ fn a_length_in_text_is_not_the_length_of_a_frame() {
 #[test]
 fn a_garbled_length_does_not_hide_the_next_frame() {
     for garbled in ["Content-Length: 12x\r\n", "Content-Length: \r\n", "Content-Length: 5"] {
-        let found = read(format!("{garbled}{}", frame("{}")));
-        assert_eq!(found, [INVALID_HEADER, body("{}")], "{garbled}");
+        let events = read(format!("{garbled}{}", frame("{}")));
+        assert_eq!(events, [INVALID_HEADER, body("{}")], "{garbled}");
     }
 }
 
@@ -133,16 +133,16 @@ fn a_length_that_is_too_short_leaves_noise() {
     let text = r#"{"id":1}"#;
     for missing in 1..text.len() {
         let length = text.len() - missing;
-        let found = read(format!("Content-Length: {length}\r\n\r\n{text}{}", frame("[]")));
+        let events = read(format!("Content-Length: {length}\r\n\r\n{text}{}", frame("[]")));
         let (start, rest) = text.split_at(length);
-        assert_eq!(found, [body(start), noise(rest), body("[]")], "{missing} bytes too short");
+        assert_eq!(events, [body(start), noise(rest), body("[]")], "{missing} bytes too short");
     }
 }
 
 /// Returns the events of a stream. Rejects each body that is not JSON.
-fn read_and_reject(chunks: &[&[u8]]) -> Vec<Found> {
+fn read_and_reject(chunks: &[&[u8]]) -> Vec<OwnedEvent> {
     let mut decoder = Decoder::new(&Limits::DEFAULT);
-    let mut found = Vec::new();
+    let mut events = Vec::new();
     for chunk in chunks {
         let mut input = *chunk;
         loop {
@@ -152,7 +152,7 @@ fn read_and_reject(chunks: &[&[u8]]) -> Vec<Found> {
                 Event::Body(body) => serde_json::from_slice::<serde_json::Value>(body).is_ok(),
                 _ => true,
             };
-            record(&mut found, event);
+            record(&mut events, event);
             if !is_json {
                 decoder.reject_body(before);
             }
@@ -160,9 +160,9 @@ fn read_and_reject(chunks: &[&[u8]]) -> Vec<Found> {
         assert!(input.is_empty());
     }
     if let Some(event) = decoder.finish() {
-        record(&mut found, event);
+        record(&mut events, event);
     }
-    found
+    events
 }
 
 #[test]
@@ -185,16 +185,16 @@ fn a_header_within_a_rejected_body_is_decoded() {
 }
 
 #[test]
-fn nested_rejected_bodies_are_decoded_again() {
+fn a_rejected_body_within_a_rejected_body_is_also_decoded_again() {
     let inner = format!("[1,Content-Length: 30\r\n\r\n[2,{}", frame("[3]"));
     let stream = frame(&inner) + &frame("[4]");
-    let found = read_and_reject(&[stream.as_bytes()]);
-    assert_eq!(found.len(), 4, "{found:?}");
-    assert_eq!(found[2..], [body("[3]"), body("[4]")]);
+    let events = read_and_reject(&[stream.as_bytes()]);
+    assert_eq!(events.len(), 4, "{events:?}");
+    assert_eq!(events[2..], [body("[3]"), body("[4]")]);
 }
 
 #[test]
-fn a_header_within_a_body_is_a_whole_line_or_the_beginning_of_a_line_at_the_end() {
+fn header_within_finds_a_whole_header_line_or_an_incomplete_one_at_the_end() {
     for (body, at) in [
         ("{}Content-Length: 5\r\n", Some(2)),
         ("{}content-length:5\n{}", Some(2)),
@@ -223,47 +223,47 @@ fn repeated_decoding_of_rejected_bytes_is_bounded() {
     let stream = frame(&rest);
     let mut decoder = Decoder::new(&Limits::DEFAULT);
     let mut input = stream.as_bytes();
-    let mut seen = 0;
+    let mut decoded_bytes = 0;
     loop {
         let before = input;
         let Some(event) = decoder.next(&mut input) else { break };
         if let Event::Body(body) = event {
-            seen += body.len();
+            decoded_bytes += body.len();
             decoder.reject_body(before);
         }
     }
-    assert!((8 * stream.len()..10 * stream.len()).contains(&seen), "{seen} of {}", stream.len());
+    assert!((8 * stream.len()..10 * stream.len()).contains(&decoded_bytes), "{decoded_bytes} of {}", stream.len());
 }
 
-/// Returns the time to read a body that is not JSON and contains many small frames. The body of each small frame is not
-/// JSON either and contains a header.
-fn time_to_give_back(frames: usize) -> Duration {
+/// Returns the time to decode a body that is not JSON, and to decode it again after its rejection. The body contains
+/// many small frames. The body of each small frame is also rejected, and contains a header.
+fn time_to_decode_again(frames: usize) -> Duration {
     let inner = frame("(Content-Length: 2\r\n\r\n").repeat(frames);
     let stream = frame(&format!("(\n{inner}"));
     let start = Instant::now();
-    let found = read_and_reject(&[stream.as_bytes()]);
-    assert!(found.len() > frames, "{} found", found.len());
+    let events = read_and_reject(&[stream.as_bytes()]);
+    assert!(events.len() > frames, "{} events", events.len());
     start.elapsed()
 }
 
 #[test]
-fn the_cost_of_rejected_bytes_is_linear() {
+fn the_time_to_decode_rejected_bytes_again_is_linear() {
     // A message of 16 times the length must take about 16 times as long. If the decoder copied the rest of the message
     // for each frame, the ratio would be 256.
-    let ratio = || time_to_give_back(48_000).as_secs_f64() / time_to_give_back(3_000).as_secs_f64();
+    let ratio = || time_to_decode_again(48_000).as_secs_f64() / time_to_decode_again(3_000).as_secs_f64();
     let ratios: Vec<f64> = (0..3).map(|_| ratio()).collect();
     assert!(ratios.iter().any(|ratio| *ratio < 64.0), "{ratios:?}");
 }
 
-/// Returns a body that is not JSON and contains these frames.
-fn broken(frames: &[&str]) -> String {
-    format!("({}", frames.iter().map(|body| frame(body)).collect::<String>())
+/// Returns a body that is not JSON, and contains a frame for each of `bodies`.
+fn body_with_frames(bodies: &[&str]) -> String {
+    format!("({}", bodies.iter().map(|body| frame(body)).collect::<String>())
 }
 
 #[test]
 fn an_inner_rejected_body_is_decoded_before_the_rest_of_the_outer_body() {
-    let inner = broken(&["[2]", "[3]"]);
-    let outer = broken(&["[1]", &inner, "[4]"]);
+    let inner = body_with_frames(&["[2]", "[3]"]);
+    let outer = body_with_frames(&["[1]", &inner, "[4]"]);
     let stream = frame(&outer) + &frame("[5]");
     let expected = [body(&outer), body("[1]"), body(&inner), body("[2]"), body("[3]"), body("[4]"), body("[5]")];
     assert_eq!(read_and_reject(&[stream.as_bytes()]), expected);
@@ -288,7 +288,7 @@ fn a_body_that_begins_in_a_rejected_body_and_ends_in_new_input_may_be_rejected()
 fn only_the_body_of_the_last_event_is_rejected() {
     let mut decoder = Decoder::new(&Limits::DEFAULT);
     assert_eq!(decoder.reject_body(b""), 0, "before the first event");
-    let stream = frame(&broken(&["[1]"])) + "!noise\n";
+    let stream = frame(&body_with_frames(&["[1]"])) + "!noise\n";
     let mut input = stream.as_bytes();
     let before = input;
     assert!(matches!(decoder.next(&mut input), Some(Event::Body(_))));
@@ -299,7 +299,7 @@ fn only_the_body_of_the_last_event_is_rejected() {
     let before = input;
     assert!(matches!(decoder.next(&mut input), Some(Event::Noise { .. })));
     assert_eq!(decoder.reject_body(before), 0, "noise");
-    let refused = frame(&broken(&["[1]"])).replacen("\r\n", "\r\nContent-Type: text/plain\r\n", 1);
+    let refused = frame(&body_with_frames(&["[1]"])).replacen("\r\n", "\r\nContent-Type: text/plain\r\n", 1);
     let mut input = refused.as_bytes();
     let before = input;
     assert!(matches!(decoder.next(&mut input), Some(Event::Refused { .. })));

@@ -1,20 +1,20 @@
-//! Messages that do not arrive completely before a timeout.
+//! Messages that are incomplete at a timeout. The decoder abandons such a message, and decodes the next message.
 
 use portway::Framing;
 use portway::Limits;
 use portway::codec::FrameDecoder;
 use portway::codec::frame::FrameFault;
 
-use crate::found::{Found, HEADER_TOO_LARGE, body, end, feed, frame, limits, more_noise, oversize};
+use crate::found::{HEADER_TOO_LARGE, OwnedEvent, body, end, feed, frame, limits, more_noise, oversize};
 
 fn decoder(framing: Framing) -> FrameDecoder {
     FrameDecoder::new(framing, &Limits::DEFAULT)
 }
 
-fn feed_all(decoder: &mut FrameDecoder, bytes: &str) -> Vec<Found> {
-    let mut found = Vec::new();
-    feed(decoder, bytes, &mut found);
-    found
+fn feed_all(decoder: &mut FrameDecoder, bytes: &str) -> Vec<OwnedEvent> {
+    let mut events = Vec::new();
+    feed(decoder, bytes, &mut events);
+    events
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn a_message_of_one_read_is_never_unfinished() {
 }
 
 #[test]
-fn no_part_of_an_abandoned_message_is_decoded() {
+fn the_message_after_an_abandoned_message_is_decoded_and_late_bytes_are_not_an_error() {
     let stream = frame("{\"a\":[1,2,3]}");
     for length in 1..stream.len() {
         let (sent, late) = stream.split_at(length);
@@ -75,10 +75,12 @@ fn no_part_of_an_abandoned_message_is_decoded() {
         let mut decoder = self::decoder(Framing::ContentLength);
         feed_all(&mut decoder, sent);
         decoder.time_out();
-        let found = feed_all(&mut decoder, &(late.to_owned() + &frame("[1]")));
-        assert_eq!(found.last(), Some(&body("[1]")), "cut at {length}");
-        let errors = found.iter().filter(|found| !matches!(found, Found::Noise { starts: false, .. } | Found::Body(_)));
-        assert_eq!(errors.count(), 0, "cut at {length}: {found:?}");
+        let events = feed_all(&mut decoder, &(late.to_owned() + &frame("[1]")));
+        assert_eq!(events.last(), Some(&body("[1]")), "cut at {length}");
+        let errors = events
+            .iter()
+            .filter(|event| !matches!(event, OwnedEvent::Noise { starts: false, .. } | OwnedEvent::Body(_)));
+        assert_eq!(errors.count(), 0, "cut at {length}: {events:?}");
     }
 }
 
@@ -99,8 +101,8 @@ fn late_bytes_that_look_like_headers_are_not_an_error() {
     let mut decoder = decoder(Framing::ContentLength);
     feed_all(&mut decoder, "Content-Length: 100\r\n\r\n{");
     decoder.time_out();
-    let found = feed_all(&mut decoder, "a: b\r\n\r\nc: d\r\n\r\nContent-Type: e\r\n\r\n}");
-    assert_eq!(found, [more_noise("}")]);
+    let events = feed_all(&mut decoder, "a: b\r\n\r\nc: d\r\n\r\nContent-Type: e\r\n\r\n}");
+    assert_eq!(events, [more_noise("}")]);
 }
 
 #[test]
@@ -120,8 +122,8 @@ fn a_message_with_a_dropped_body_is_unfinished_until_it_times_out() {
 fn a_header_that_is_too_large_is_unfinished_until_it_times_out() {
     let mut decoder = FrameDecoder::new(Framing::ContentLength, &limits(10, 40));
     // This line is one byte longer than the limit of a header.
-    let found = feed_all(&mut decoder, &format!("Content-Length: {}\r\n", "9".repeat(23)));
-    assert_eq!(found.first(), Some(&HEADER_TOO_LARGE));
+    let events = feed_all(&mut decoder, &format!("Content-Length: {}\r\n", "9".repeat(23)));
+    assert_eq!(events.first(), Some(&HEADER_TOO_LARGE));
     assert!(decoder.unfinished().is_some());
     decoder.time_out();
     assert_eq!(decoder.unfinished(), None);
@@ -143,9 +145,9 @@ fn an_abandoned_line_is_dropped_to_its_end() {
     assert_eq!(decoder.time_out(), FrameFault::TimedOut { received_bytes: 0 });
     assert_eq!(feed_all(&mut decoder, "[2]\n["), [body("[2]")]);
     assert!(decoder.unfinished() > begun);
-    let mut found = Vec::new();
-    end(&mut decoder, &mut found);
-    assert_eq!(found, [body("[")]);
+    let mut events = Vec::new();
+    end(&mut decoder, &mut events);
+    assert_eq!(events, [body("[")]);
 }
 
 #[test]

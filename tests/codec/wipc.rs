@@ -30,8 +30,8 @@ fn read(stream: impl AsRef<[u8]>) -> Finds {
     read_within(MAX_PAYLOAD, stream.as_ref())
 }
 
-/// Returns one frame, with `before` and `after` as the passthrough around it.
-fn one(before: &[u8], frame_type: FrameType, payload: &[u8], after: &[u8]) -> Finds {
+/// Returns the content of a stream with one frame. `before` and `after` are the passthrough around this frame.
+fn one_frame(before: &[u8], frame_type: FrameType, payload: &[u8], after: &[u8]) -> Finds {
     Finds {
         frames: vec![(before.len(), frame_type, payload.to_vec())],
         passthrough: [before, after].concat(),
@@ -135,17 +135,17 @@ fn each_type_has_its_byte_and_its_name() {
 }
 
 #[test]
-fn each_type_is_read_with_and_without_a_payload_in_either_direction() {
+fn each_type_is_read_with_and_without_a_payload() {
     for frame_type in [FrameType::Open, FrameType::Close, FrameType::Call, FrameType::Data] {
-        assert_eq!(read(frame(frame_type, "")), one(b"", frame_type, b"", b""));
-        assert_eq!(read(frame(frame_type, "{}")), one(b"", frame_type, b"{}", b""));
+        assert_eq!(read(frame(frame_type, "")), one_frame(b"", frame_type, b"", b""));
+        assert_eq!(read(frame(frame_type, "{}")), one_frame(b"", frame_type, b"{}", b""));
     }
 }
 
 #[test]
 fn a_payload_may_contain_the_magic_and_whole_frames() {
     for payload in [&[0, 255, 87, 73, 80, 67][..], b"WIPC", &call("inside"), &(0..=255).collect::<Vec<u8>>()] {
-        assert_eq!(read(call(payload)), one(b"", FrameType::Call, payload, b""));
+        assert_eq!(read(call(payload)), one_frame(b"", FrameType::Call, payload, b""));
     }
 }
 
@@ -153,8 +153,8 @@ fn a_payload_may_contain_the_magic_and_whole_frames() {
 fn text_between_frames_is_passed_through_in_order() {
     let stream = [b"loading\n", &call("1")[..], b"\x00\xff W WI WIP", &call("2"), b"done"].concat();
     let finds = read(stream);
-    let places: Vec<usize> = finds.frames.iter().map(|(place, ..)| *place).collect();
-    assert_eq!((places, finds.truncated), (vec![8, 19], None));
+    let positions: Vec<usize> = finds.frames.iter().map(|(position, ..)| *position).collect();
+    assert_eq!((positions, finds.truncated), (vec![8, 19], None));
     assert_eq!(finds.passthrough, b"loading\n\x00\xff W WI WIPdone");
 }
 
@@ -162,17 +162,17 @@ fn text_between_frames_is_passed_through_in_order() {
 fn a_frame_is_found_after_any_part_of_the_magic() {
     for before in ["W", "WI", "WIP", "WW", "WIW", "WIPWIP", "WWIWIP", "WIPC", "WIPCWIPC", "WIPCW", "wipc"] {
         let stream = [before.as_bytes(), &call("{}")].concat();
-        assert_eq!(read(stream), one(before.as_bytes(), FrameType::Call, b"{}", b""), "{before}");
+        assert_eq!(read(stream), one_frame(before.as_bytes(), FrameType::Call, b"{}", b""), "{before}");
     }
 }
 
 #[test]
-fn text_with_the_magic_in_it_is_text() {
+fn text_that_contains_the_magic_is_passed_through() {
     for text in
         ["WIPC is a protocol\n", "see WIPC\n", "WIPC\x04....", "WIPC\x7f\0\0\0\0", "WIPC\x05".repeat(9).as_str()]
     {
         let stream = [text.as_bytes(), &call("{}"), text.as_bytes()].concat();
-        assert_eq!(read(stream), one(text.as_bytes(), FrameType::Call, b"{}", text.as_bytes()), "{text}");
+        assert_eq!(read(stream), one_frame(text.as_bytes(), FrameType::Call, b"{}", text.as_bytes()), "{text}");
     }
 }
 
@@ -182,8 +182,8 @@ fn a_reserved_type_is_not_a_header_and_its_length_is_ignored() {
         let mut reserved = header(FrameType::Open, 1_000).unwrap();
         reserved[4] = code;
         let stream = [&reserved[..], &call("{}")].concat();
-        assert_eq!(find_in(MAX_PAYLOAD, [&stream[..]]), one(&reserved, FrameType::Call, b"{}", b""), "{code}");
-        assert_eq!(find_in(MAX_PAYLOAD, stream.chunks(1)), one(&reserved, FrameType::Call, b"{}", b""), "{code}");
+        assert_eq!(find_in(MAX_PAYLOAD, [&stream[..]]), one_frame(&reserved, FrameType::Call, b"{}", b""), "{code}");
+        assert_eq!(find_in(MAX_PAYLOAD, stream.chunks(1)), one_frame(&reserved, FrameType::Call, b"{}", b""), "{code}");
     }
 }
 
@@ -192,9 +192,9 @@ fn a_length_over_the_limit_is_not_a_header() {
     for length in [11, 255, 256, 65_536, 1 << 31, u32::MAX as usize] {
         let long = header(FrameType::Data, length).unwrap();
         let stream = [&long[..], &call("0123456789")].concat();
-        assert_eq!(read_within(10, &stream), one(&long, FrameType::Call, b"0123456789", b""), "{length}");
+        assert_eq!(read_within(10, &stream), one_frame(&long, FrameType::Call, b"0123456789", b""), "{length}");
     }
-    assert_eq!(read_within(0, &call("")), one(b"", FrameType::Call, b"", b""));
+    assert_eq!(read_within(0, &call("")), one_frame(b"", FrameType::Call, b"", b""));
     assert_eq!(read_within(0, &call("x")).passthrough, call("x"));
 }
 
@@ -223,8 +223,8 @@ fn frames_within_a_truncated_frame_are_its_payload() {
 #[test]
 fn an_abandoned_header_is_text_and_later_frames_are_found() {
     for length in [3, 17, 1_000] {
-        let hides = header(FrameType::Data, 0x7fff_ffff).unwrap();
-        let stream = [&hides[..], b"text", &call("1"), &hides, &call("2")].concat();
+        let endless_header = header(FrameType::Data, 0x7fff_ffff).unwrap();
+        let stream = [&endless_header[..], b"text", &call("1"), &endless_header, &call("2")].concat();
         let mut decoder = Decoder::new();
         let mut finds = Finds::default();
         for mut piece in stream.chunks(length) {
@@ -232,7 +232,7 @@ fn an_abandoned_header_is_text_and_later_frames_are_found() {
                 finds.record(event);
             }
         }
-        assert_eq!(finds, Finds::default(), "all bytes may belong to the first payload");
+        assert_eq!(finds, Finds::default(), "all bytes may belong to the payload of the first header");
         assert_eq!(decoder.give_up(), stream.len());
         while let Some(event) = decoder.next(&mut &b""[..]) {
             finds.record(event);
@@ -248,7 +248,11 @@ fn an_abandoned_header_is_text_and_later_frames_are_found() {
         let frames = vec![(13, FrameType::Call, b"1".to_vec()), (22, FrameType::Call, b"2".to_vec())];
         assert_eq!(
             finds,
-            Finds { frames, passthrough: [&hides[..], b"text", &hides, b"end"].concat(), truncated: None }
+            Finds {
+                frames,
+                passthrough: [&endless_header[..], b"text", &endless_header, b"end"].concat(),
+                truncated: None
+            }
         );
     }
 }
@@ -281,7 +285,7 @@ fn nothing_is_lost_when_headers_are_abandoned_repeatedly() {
         let mut stream = any_stream(&mut dice);
         let mut decoder = Decoder::new();
         let mut found = Vec::new();
-        let mut take = |decoder: &mut Decoder, mut piece: &[u8]| {
+        let mut decode = |decoder: &mut Decoder, mut piece: &[u8]| {
             while let Some(event) = decoder.next(&mut piece) {
                 match event {
                     Event::Passthrough(bytes) => found.extend_from_slice(bytes),
@@ -293,16 +297,16 @@ fn nothing_is_lost_when_headers_are_abandoned_repeatedly() {
             }
         };
         for piece in cut(&mut dice, &stream) {
-            take(&mut decoder, piece);
+            decode(&mut decoder, piece);
             if dice.below(3) == 0 {
                 decoder.give_up();
             }
         }
-        // The payload of an incomplete frame may hide the last frame, so the decoder abandons all incomplete frames.
+        // The payload of an incomplete frame may contain the last frame. So the decoder abandons all incomplete frames.
         let good = call("good");
-        take(&mut decoder, &good);
+        decode(&mut decoder, &good);
         while decoder.give_up() > 0 {
-            take(&mut decoder, b"");
+            decode(&mut decoder, b"");
         }
         stream.extend(&good);
         assert_eq!(found, stream, "seed {seed}");
@@ -350,7 +354,7 @@ fn a_payload_that_is_whole_is_read_without_an_allocation() {
         let mut decoder = Decoder::new();
         let mut input = &stream[..];
         while decoder.next(&mut input).is_some() {}
-        // The header of this payload arrives in an earlier read.
+        // The header of the next frame arrives in one read, and the whole payload in the next read.
         let (mut header, mut payload) = header_before.split_at(9);
         assert_eq!(decoder.next(&mut header), None);
         assert!(matches!(decoder.next(&mut payload), Some(Event::Frame(_))));

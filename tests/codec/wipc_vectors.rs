@@ -29,19 +29,19 @@ fn each_stream_decodes_as_its_vector_specifies_in_any_chunks() {
         let pieces: Vec<Vec<u8>> = vector.pieces.iter().map(|piece| bytes(piece)).collect();
         let stream = pieces.concat();
         let max_payload = vector.max_payload.unwrap_or(MAX_PAYLOAD);
-        let given = find_in(max_payload, pieces.iter().map(Vec::as_slice));
+        let decoded = find_in(max_payload, pieces.iter().map(Vec::as_slice));
         let frames: Vec<(u8, Vec<u8>)> =
-            given.frames.iter().map(|(_, frame_type, payload)| (frame_type.code(), payload.clone())).collect();
+            decoded.frames.iter().map(|(_, frame_type, payload)| (frame_type.code(), payload.clone())).collect();
         let expected: Vec<(u8, Vec<u8>)> =
             vector.frames.iter().map(|(code, payload)| (*code, bytes(payload))).collect();
         assert_eq!(frames, expected, "{}", vector.name);
         assert!(expected.iter().all(|(code, _)| FrameType::from_code(*code).is_some()));
-        assert_eq!(given.passthrough, bytes(&vector.passthrough), "{}", vector.name);
-        assert_eq!(given.truncated, vector.truncated, "{}", vector.name);
+        assert_eq!(decoded.passthrough, bytes(&vector.passthrough), "{}", vector.name);
+        assert_eq!(decoded.truncated, vector.truncated, "{}", vector.name);
         for cut in 0..=stream.len() {
             let (before, after) = stream.split_at(cut);
-            assert_eq!(find_in(max_payload, [before, after]), given, "{}, cut at {cut}", vector.name);
+            assert_eq!(find_in(max_payload, [before, after]), decoded, "{}, cut at {cut}", vector.name);
         }
-        assert_eq!(find_in(max_payload, stream.chunks(1)), given, "{}, byte by byte", vector.name);
+        assert_eq!(find_in(max_payload, stream.chunks(1)), decoded, "{}, byte by byte", vector.name);
     }
 }

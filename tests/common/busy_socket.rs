@@ -1,4 +1,4 @@
-//! A Unix domain socket whose listener accepts no more connections.
+//! A Unix domain socket whose listener accepts no connection, and whose queue is full.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -11,12 +11,12 @@ pub(crate) fn full_listener(path: &Path) -> rustix::io::Result<(OwnedFd, Vec<Own
     let (listener, address) = (socket()?, SocketAddrUnix::new(path)?);
     bind(&listener, &address)?;
     listen(&listener, 0)?;
-    let mut waiting = Vec::new();
+    let mut queued = Vec::new();
     loop {
         let client = socket()?;
         if connect(&client, &address).is_err() {
-            return Ok((listener, waiting));
+            return Ok((listener, queued));
         }
-        waiting.push(client);
+        queued.push(client);
     }
 }

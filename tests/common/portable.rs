@@ -1,5 +1,5 @@
-//! An application that compiles with the native and with the browser API. It uses a `match` on the errors of calls, and
-//! the methods that the handles of both APIs have. The native tests and the tests in browsers run the same code.
+//! An application that compiles with the native API and with the API in browsers. It matches on the errors of calls,
+//! and uses the methods that the handles of both APIs have. The native tests and the tests in browsers run this code.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -16,7 +16,8 @@ use portway::{
 
 const BUILD_FAILED: ErrorCode = ErrorCode::new(-32001);
 
-/// Describes an error. Each variant has an arm, so this function does not compile if a target lacks a variant.
+/// Returns a description of the error. The `match` names the variants, so it does not compile if an API lacks one of
+/// them.
 pub(crate) fn describe(error: &CallError) -> String {
     match error {
         CallError::Remote(error) => match (error.code, error.data::<Vec<String>>(), error.reason()) {
@@ -131,6 +132,7 @@ async fn sum(mut items: Items<u32>) -> Result<u32, CallError> {
     Ok(sum)
 }
 
+/// Uses all methods of [`register`] once or twice. Returns their results as text.
 async fn talk(client: &Client) -> Result<Vec<String>, CallError> {
     let minute = Duration::from_secs(60);
     let build: Call<String> = client.call("build", &["main.rs"]);
@@ -151,7 +153,9 @@ pub(crate) async fn run() -> Result<Vec<String>, Box<dyn Error>> {
     let client = Client::new(here).with_timeout(Duration::from_secs(60));
     let mut results = talk(&client).await?;
     client.destroy();
-    results.push(describe(&client.call::<u32>("double", &(1,)).await.err().ok_or("a destroyed client has called")?));
+    results.push(describe(
+        &client.call::<u32>("double", &(1,)).await.err().ok_or("a call of a destroyed client must fail")?,
+    ));
 
     let (here, there) = Transport::pair()?;
     let server = Peer::new(there);

@@ -1,4 +1,4 @@
-//! Programs that start other programs, and the search for processes that still run after the test.
+//! Programs that start a server process in different ways, and the search for processes of them that still run.
 
 use std::fs;
 use std::io;
@@ -14,6 +14,7 @@ pub enum Shape {
     Shell,
     /// Node starts the server, and waits until the server exits.
     Node,
+    /// npx starts the server, and waits until the server exits.
     Npx,
     /// A process starts the server and exits at once, so that the server gets another parent.
     ForksAgain,
@@ -65,11 +66,10 @@ impl Tree {
         self.folder.path().join(name).display().to_string()
     }
 
-    /// Returns the program and its arguments. Once the server runs, the program answers one call, with one message a
-    /// line.
+    /// Returns the program and its arguments. The program answers one call, as a line, with the result `true`.
     pub fn command(&self) -> Vec<String> {
         let server = self.path("server");
-        let once_there = format!("while [ ! -e '{}' ]; do sleep 0.02; done; {ANSWER}", self.path("pid"));
+        let answer_when_started = format!("while [ ! -e '{}' ]; do sleep 0.02; done; {ANSWER}", self.path("pid"));
         let words = |words: [&str; 3]| words.map(str::to_owned).to_vec();
         match self.shape {
             Shape::Shell => words(["sh", "-c", &format!("sh '{server}'; true")]),
@@ -82,10 +82,12 @@ impl Tree {
                 npx.extend(["-c".to_owned(), format!("sh '{server}'")]);
                 npx
             }
-            Shape::ForksAgain => words(["sh", "-c", &format!("(sh '{server}' &); {once_there}; cat >/dev/null")]),
+            Shape::ForksAgain => {
+                words(["sh", "-c", &format!("(sh '{server}' &); {answer_when_started}; cat >/dev/null")])
+            }
             Shape::OtherGroup => words(["sh", "-c", &format!("setsid sh '{server}'; true")]),
             Shape::OtherGroupAndAlone => {
-                words(["sh", "-c", &format!("setsid sh '{server}' & {once_there}; cat >/dev/null")])
+                words(["sh", "-c", &format!("setsid sh '{server}' & {answer_when_started}; cat >/dev/null")])
             }
         }
     }
@@ -108,9 +110,9 @@ impl Tree {
     pub fn processes_after(&self, limit: Duration) -> Vec<String> {
         let start = Instant::now();
         loop {
-            let running_processes = self.left();
-            if running_processes.is_empty() || start.elapsed() > limit {
-                return running_processes;
+            let processes = self.running_processes();
+            if processes.is_empty() || start.elapsed() > limit {
+                return processes;
             }
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -118,7 +120,7 @@ impl Tree {
 
     /// Returns the processes that have the folder of this program in their arguments. A zombie has no arguments, so it
     /// is not among them.
-    fn left(&self) -> Vec<String> {
+    fn running_processes(&self) -> Vec<String> {
         let folder = self.path("");
         let processes = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
         let lines = processes.filter_map(|process: PathBuf| {
@@ -137,7 +139,7 @@ impl Tree {
 impl Drop for Tree {
     /// Kills the processes that still run after a failed test.
     fn drop(&mut self) {
-        for line in self.left() {
+        for line in self.running_processes() {
             let pid = line.trim_start_matches("/proc/").split(':').next().unwrap_or_default();
             let _ = std::process::Command::new("kill").args(["-9", pid]).status();
         }

@@ -1,4 +1,5 @@
-//! A process whose standard streams become non-blocking before it starts, just after its start, or while it waits.
+//! Processes whose standard streams become non-blocking: before the process starts, just after its start, or while it
+//! waits for input.
 //!
 //! `O_NONBLOCK` is a flag of the open file description, which all duplicates of a descriptor share. So a test that has
 //! a duplicate of a descriptor of the process can set the flag at any time.
@@ -196,16 +197,16 @@ impl Running {
         }
     }
 
-    /// Sends a request whose payload has `bytes` bytes, and reads the answer. Writes the request in pieces of `piece`
-    /// bytes, with a pause after each piece.
-    pub fn exchange(&mut self, bytes: usize, piece: usize) {
+    /// Sends a request whose payload has `bytes` bytes, and reads the answer. Writes the request in pieces of
+    /// `piece_bytes` bytes, with a pause after each piece.
+    pub fn exchange(&mut self, bytes: usize, piece_bytes: usize) {
         let payload = payload(self.sent, bytes);
         self.sent += 1;
         let request = (self.subject.request)(&payload);
         let input = self.input.as_ref().unwrap();
         thread::scope(|scope| {
             scope.spawn(|| {
-                for piece in request.chunks(piece) {
+                for piece in request.chunks(piece_bytes) {
                     write_all(input, piece);
                     thread::sleep(Duration::from_millis(3));
                 }
@@ -294,7 +295,7 @@ pub fn payload(number: usize, bytes: usize) -> String {
 pub fn serves(subject: Subject, streams: Streams, when: When, kind: Kind) {
     let mut running = Running::start(subject, streams, when, kind);
     running.read_preamble();
-    // During this pause, the program reads without available input. It must not treat this as the end of the input.
+    // During this pause, the program reads, but no input is available. It must not take this for the end of the input.
     thread::sleep(Duration::from_millis(20));
     running.exchange(10, usize::MAX);
     if when == When::Later {
@@ -321,7 +322,7 @@ pub fn serves_whenever_the_flag_is_set(subject: Subject) {
     }
 }
 
-/// Maximum processor time of a process within [`WATCHED`], while it can neither read nor write.
+/// Maximum processor time that a process uses within [`WATCHED`] while it can neither read nor write.
 const IDLE: Duration = Duration::from_millis(30);
 const WATCHED: Duration = Duration::from_millis(400);
 
@@ -341,10 +342,10 @@ pub fn carries_100_megabytes_each_way(subject: Subject) {
         let writer = scope.spawn(|| payloads.iter().for_each(|payload| write_all(input, &(subject.request)(payload))));
         // This loop waits until the program can neither write nor buffer more input.
         let start = Instant::now();
-        let mut waiting = WATCHED;
-        while waiting > IDLE {
-            assert!(start.elapsed() < TEST_TIMEOUT, "while the program waits, it uses {waiting:?} of {WATCHED:?}");
-            waiting = running.processor_time_within(WATCHED);
+        let mut used = WATCHED;
+        while used > IDLE {
+            assert!(start.elapsed() < TEST_TIMEOUT, "while the program waits, it uses {used:?} of {WATCHED:?}");
+            used = running.processor_time_within(WATCHED);
         }
         assert!(!writer.is_finished(), "the program must not buffer the whole input");
         payloads.iter().for_each(|payload| running.expect(payload, Duration::from_micros(300)));
@@ -352,8 +353,8 @@ pub fn carries_100_megabytes_each_way(subject: Subject) {
     running.finish();
 }
 
-/// A script for Node that starts a program with the standard streams of the script. The script uses these streams at
-/// the start of the program, or at a signal. Node then makes them non-blocking.
+/// A script for Node that starts a program. The program inherits the standard streams of the script. The script uses
+/// these streams at the start of the program, or at the signal SIGUSR2. By this use, Node makes them non-blocking.
 const WRAPPER: &str = "
     const [when, program, ...rest] = process.argv.slice(1);
     const touch = () => [process.stdin, process.stdout];
@@ -405,7 +406,8 @@ pub fn serves_under_node(subject: Subject) {
     }
 }
 
-/// Runs a command with this input and with non-blocking streams until it exits. Returns the exit code and the output.
+/// Runs a command until it exits. Its streams are of this kind, and become non-blocking at the time `when`. Returns the
+/// exit code and the output.
 pub fn run(mut command: Command, input: &[u8], when: When, kind: Kind) -> (Option<i32>, Vec<u8>) {
     let (their_input, our_input) = kind.make();
     let (our_output, their_output) = kind.make();
@@ -419,7 +421,7 @@ pub fn run(mut command: Command, input: &[u8], when: When, kind: Kind) -> (Optio
     if when == When::AtTheStart {
         duplicates.iter().for_each(set_nonblocking);
     }
-    // The process first waits without input, and later after the first half of its input.
+    // In this pause and in the pause below, the process waits: first without input, and then after half of its input.
     thread::sleep(Duration::from_millis(30));
     let (first, rest) = input.split_at(input.len() / 2);
     let output = thread::scope(|scope| {

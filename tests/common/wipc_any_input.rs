@@ -2,7 +2,7 @@
 
 use portway::codec::wipc::{Decoder, Event, Frame, FrameType, HEADER_BYTES, MAX_PAYLOAD, encode, header};
 
-/// The content of a stream: frames with their positions in the passthrough.
+/// The content of a stream: its frames, and the passthrough around them.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Finds {
     /// Each frame, with the number of passthrough bytes before it.
@@ -41,7 +41,7 @@ impl Finds {
     }
 }
 
-/// Returns the content that a decoder finds in these pieces and at the end of the input.
+/// Decodes a stream that arrives in these pieces and then ends. Returns its content.
 pub fn find_in<'p>(max_payload: u32, pieces: impl IntoIterator<Item = &'p [u8]>) -> Finds {
     let mut decoder = Decoder::with_max_payload(max_payload);
     let mut finds = Finds::default();
@@ -58,7 +58,8 @@ pub fn find_in<'p>(max_payload: u32, pieces: impl IntoIterator<Item = &'p [u8]>)
     finds
 }
 
-/// Returns the content of a stream according to the specification. Searches the whole stream byte by byte.
+/// Returns the content that a stream has according to the specification. In contrast to the decoder, it searches the
+/// whole stream at once.
 pub fn expected(max_payload: u32, stream: &[u8]) -> Finds {
     let mut finds = Finds::default();
     let mut at = 0;
@@ -128,19 +129,20 @@ pub fn any_stream(dice: &mut Random) -> Vec<u8> {
     stream
 }
 
-/// Cuts a stream at random positions.
+/// Cuts a stream at random positions. Returns the pieces.
 pub fn cut<'s>(dice: &mut Random, mut stream: &'s [u8]) -> Vec<&'s [u8]> {
-    let longest = [1, 3, 10, 40][dice.below(4)];
+    let max_length = [1, 3, 10, 40][dice.below(4)];
     let mut pieces = Vec::new();
     while !stream.is_empty() {
-        let (piece, rest) = stream.split_at((dice.below(longest) + 1).min(stream.len()));
+        let (piece, rest) = stream.split_at((dice.below(max_length) + 1).min(stream.len()));
         pieces.push(piece);
         stream = rest;
     }
     pieces
 }
 
-/// Checks that the decoder finds the content of a stream, whole and in pieces; `seed` identifies the stream.
+/// Checks that the decoder returns the content of a random stream, if it arrives whole and if it arrives in pieces. The
+/// stream depends only on `seed`.
 pub fn check(seed: u64) {
     let mut dice = Random::new(seed);
     let stream = any_stream(&mut dice);

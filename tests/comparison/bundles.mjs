@@ -39,15 +39,15 @@ export async function bundle(contents, module = "inline.js", folder = pkg) {
   return outputFiles[0].contents;
 }
 
-/** Returns the sizes of a library as an outcome: the size of the typical import, and of `more` if it is set. */
+/** Returns the sizes of a library as an outcome: of its typical import, and of `more` if it has this member. */
 export async function size({ typicalImport, more, wasm }) {
-  const sizes = [await weight(typicalImport, wasm)];
-  if (more) sizes.push(`${await weight(more.typicalImport, wasm)} with ${more.has}`);
+  const sizes = [await compressedSize(typicalImport, wasm)];
+  if (more) sizes.push(`${await compressedSize(more.typicalImport, wasm)} with ${more.has}`);
   return outcome(sizes.join("; "), sizes.join("; "));
 }
 
 /** Returns the size of an import after gzip, in KiB. The size includes the wasm file, if the library has one. */
-async function weight(source, wasm) {
+async function compressedSize(source, wasm) {
   const parts = [await bundle(source, "portway.js")];
   if (wasm) parts.push(readFileSync(join(pkg, wasm)));
   const bytes = parts.reduce((sum, part) => sum + gzipSync(part, { level: 9 }).length, 0);

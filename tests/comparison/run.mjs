@@ -19,7 +19,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 const MODULES = catalogue.map(({ module }) => module);
 /** Bundlers for browsers set this condition. vscode-jsonrpc exports its entry for browsers only with this condition. */
 const CONDITIONS = "--conditions=browser";
-const LIMIT = 45_000;
+const PROBE_TIMEOUT_MS = 45_000;
 
 const behaviours = [
   ...probed,
@@ -33,26 +33,27 @@ const suite = new Suite(options);
 function probe(module) {
   return new Promise((done) => {
     const script = join(here, "probe-library.mjs");
-    const child = fork(script, [module], { execArgv: [CONDITIONS, "--expose-gc"], timeout: LIMIT });
+    const child = fork(script, [module], { execArgv: [CONDITIONS, "--expose-gc"], timeout: PROBE_TIMEOUT_MS });
     let outcomes = {};
     child.on("message", (message) => (outcomes = message));
     child.on("exit", () => done(outcomes));
   });
 }
 
-/** Returns all outcomes, by behaviour and library. */
-async function look() {
+/** Probes all libraries. Returns the outcomes, by behaviour and library. */
+async function probeAll() {
   const failed = (error) => ({ says: "the probe failed", saw: String(error) });
-  // The outcomes have the order of the catalogue, regardless of the order in which the processes end.
-  const inOrder = () => Object.fromEntries(MODULES.map((module) => [module, failed("its process sent no outcome")]));
-  const seen = Object.fromEntries(behaviours.map(({ id }) => [id, inOrder()]));
+  // All outcomes exist from the beginning. So their order is that of the catalogue, whichever process ends first.
+  const failedOutcomes = () =>
+    Object.fromEntries(MODULES.map((module) => [module, failed("its process sent no outcome")]));
+  const seen = Object.fromEntries(behaviours.map(({ id }) => [id, failedOutcomes()]));
   const inNode = MODULES.map(async (module) => {
     for (const [id, outcome] of Object.entries(await probe(module))) seen[id][module] = outcome;
   });
   for (const library of catalogue) seen.size[library.module] = await size(library).catch(failed);
   const inPage = slowWorker(catalogue);
-  const inNoPage = (error) => Object.fromEntries(MODULES.map((module) => [module, failed(error)]));
-  seen["slow-worker"] = await inPage.catch(inNoPage);
+  const failedInPage = (error) => Object.fromEntries(MODULES.map((module) => [module, failed(error)]));
+  seen["slow-worker"] = await inPage.catch(failedInPage);
   await Promise.all(inNode);
   return seen;
 }
@@ -60,7 +61,7 @@ async function look() {
 if (!existsSync(join(pkg, "package.json"))) {
   suite.test("the package in pkg/", "pkg/package.json is missing; run `cargo xtask build`");
 } else {
-  const seen = await look();
+  const seen = await probeAll();
   suite.checkOutcomes(behaviours, MODULES, seen, join(here, "expected.json"));
   suite.checkTable("comparison", table(behaviours, catalogue.map(column), seen, notes));
 }

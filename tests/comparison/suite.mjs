@@ -23,6 +23,7 @@ export class Suite {
     this.#options = { write, accept };
   }
 
+  /** Prints and counts the result of a test. `fault` is the text of a failure, or undefined. */
   test(name, fault) {
     if (fault === undefined) {
       this.#passed += 1;
@@ -42,11 +43,15 @@ export class Suite {
     const expected = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {};
     for (const { id, text } of behaviours) {
       for (const module of modules) {
-        const [is, was] = [seen[id][module], expected[id]?.[module]];
-        const name = `${text}: ${module}, ${is.says}`;
-        if (was === undefined)
-          this.test(name, `expected.json must have this outcome: ${show(is)}; \`--accept\` writes it`);
-        else this.test(name, show(is) === show(was) ? undefined : `expected: ${show(was)}\nseen:     ${show(is)}`);
+        const [outcome, expectedOutcome] = [seen[id][module], expected[id]?.[module]];
+        const name = `${text}: ${module}, ${outcome.says}`;
+        const shown = show(outcome);
+        if (expectedOutcome === undefined)
+          this.test(name, `expected.json must have the outcome ${shown}; \`--accept\` writes the outcomes`);
+        else {
+          const wanted = show(expectedOutcome);
+          this.test(name, shown === wanted ? undefined : `expected: ${wanted}\nseen:     ${shown}`);
+        }
       }
     }
   }
@@ -60,8 +65,8 @@ export class Suite {
     if (found === undefined)
       return this.test(name, `README.md has no <!-- ${table}:begin --> and <!-- ${table}:end -->`);
     if (this.#options.write) writeFileSync(readme, withTable(text, table, wanted));
-    const right = this.#options.write || found === wanted;
-    this.test(name, right ? undefined : "the table differs; `--write` writes it");
+    const isEqual = this.#options.write || found === wanted;
+    this.test(name, isEqual ? undefined : "the table in README.md differs; `--write` writes the new table");
   }
 
   /** Prints the counts, and ends the process. */

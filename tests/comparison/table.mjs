@@ -33,14 +33,14 @@ export function table(behaviours, columns, outcomes, notes) {
     return `<sup>${footnotes.indexOf(text) + 1}</sup>`;
   };
   const cells = (row) => `| ${row.join(" | ")} |`;
-  const verdicts = (id) => columns.map(({ module }) => outcomes[id][module].says);
+  const outcomesOf = (id) => columns.map(({ module }) => outcomes[id][module].says);
   // The titles are created before the rows, so that the footnotes of the titles have the first numbers.
   const titles = cells(["", ...columns.map(({ module, title }) => title + mark("*", module))]);
-  const alike = behaviours.filter(({ id }) => verdicts(id).every((says) => says === "yes"));
+  const commonBehaviours = behaviours.filter(({ id }) => outcomesOf(id).every((says) => says === "yes"));
   const rows = behaviours
-    .filter((behaviour) => !alike.includes(behaviour))
+    .filter((behaviour) => !commonBehaviours.includes(behaviour))
     .map(({ id, text }) => {
-      const values = verdicts(id).map((says, index) => says + mark(id, columns[index].module));
+      const values = outcomesOf(id).map((says, index) => says + mark(id, columns[index].module));
       return cells([text + mark(id, "*"), ...values]);
     });
   const lines = [
@@ -48,7 +48,9 @@ export function table(behaviours, columns, outcomes, notes) {
     cells(["---", ...columns.map(() => "---")]),
     ...rows,
     "",
-    ...(alike.length > 0 ? [`Equal in all libraries: ${alike.map(lowercased).join("; ")}.`, ""] : []),
+    ...(commonBehaviours.length > 0
+      ? [`Equal in all libraries: ${commonBehaviours.map(lowercased).join("; ")}.`, ""]
+      : []),
     ...footnotes.map((text, index) => `<sup>${index + 1}</sup> ${text}<br>`),
   ];
   return lines.join("\n").replace(/<br>$/, "");

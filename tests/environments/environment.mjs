@@ -44,7 +44,7 @@ export class Environment {
       ({ code }) => code === "ENOENT" || Promise.reject(code),
     );
     await cp(join(here, "projects/shared"), folder, { recursive: true });
-    for (const [file, text] of this.page.take(name)) await writeFile(join(folder, file), text);
+    for (const [file, text] of this.page.filesOf(name)) await writeFile(join(folder, file), text);
     return folder;
   }
 
@@ -58,7 +58,10 @@ export class Environment {
   }
 }
 
-/** Adds each test in the report `file` to the suite. Jest and Vitest write reports of the same form. */
+/**
+ * Adds each test in the report `file` to the suite. Jest and Vitest write reports of the same form. `ended` is the
+ * promise of the process that should have written the report.
+ */
 export async function addTests(suite, group, file, ended) {
   const report = await readFile(file, "utf8").then(JSON.parse, () =>
     ended.then(() => Promise.reject(new Error("no report was written"))),

@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 
 export class Page {
   #files = new Map();
-  #untaken;
+  #unused;
 
   static async read(path) {
     const page = new Page();
@@ -14,18 +14,19 @@ export class Page {
       assert.notEqual(file, "", `a block must name its file after the language, but this block does not:\n${text}`);
       page.#files.set(file, text);
     }
-    page.#untaken = new Set(page.#files.keys());
+    page.#unused = new Set(page.#files.keys());
     return page;
   }
 
-  /** Returns the files of a project, as pairs of name and text. */
-  take(project) {
+  /** Returns the files of a project, as pairs of name and text. Records that the tests use these files. */
+  filesOf(project) {
     const files = [...this.#files].filter(([file]) => file.startsWith(`${project}/`));
-    for (const [file] of files) this.#untaken.delete(file);
+    for (const [file] of files) this.#unused.delete(file);
     return files.map(([file, text]) => [file.slice(project.length + 1), text]);
   }
 
-  assertAllTaken() {
-    assert.deepEqual([...this.#untaken], []);
+  /** Asserts that a test has used each code block of the page. */
+  assertAllUsed() {
+    assert.deepEqual([...this.#unused], []);
   }
 }

@@ -22,7 +22,7 @@ if (environment) {
     }
     if (selectedGroups.length === 0) {
       await suite.test("the tests used every code block of docs/environments.md", () =>
-        environment.page.assertAllTaken(),
+        environment.page.assertAllUsed(),
       );
     }
   } finally {

@@ -25,10 +25,10 @@ const kinds = {
 };
 
 /**
- * Creates a server in the host. The test plays the guest. The returned function writes bytes to the host, and resolves
- * to the number of bytes in all responses.
+ * Creates a server in a WIPC host. The test acts as the guest. Returns a function that writes bytes to the host, and
+ * resolves to the number of bytes in all responses.
  */
-function attacked() {
+function startAttackedServer() {
   const input = new TransformStream();
   let bytesOut = 0;
   let onLast;
@@ -63,12 +63,12 @@ describe("the cost of one message of a peer over WIPC", function () {
   for (const row of rowsOf("wipc")) {
     it(row.what, async () => {
       const bytes = kinds[row.id]();
-      const ask = attacked();
+      const attack = startAttackedServer();
       let ms = Infinity;
       let bytesOut;
       for (let n = 0; n < TRIES && ms > row.blocks; n++) {
         const task = longestTask();
-        bytesOut = await ask(bytes);
+        bytesOut = await attack(bytes);
         ms = Math.min(ms, task.stop());
       }
       check(row, { bytesIn: bytes.length, bytesOut, ms }, engine === "node");

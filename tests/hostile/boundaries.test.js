@@ -41,15 +41,15 @@ const boundaries = {
 };
 
 function peer(transport, options = {}) {
-  const made = new JSONRPCPeer(transport, { timeout: 2_000, onError() {}, ...options });
-  afterThisTest(() => made.destroy());
-  return made;
+  const created = new JSONRPCPeer(transport, { timeout: 2_000, onError() {}, ...options });
+  afterThisTest(() => created.destroy());
+  return created;
 }
 
 function client(transport) {
-  const made = new JSONRPCClient(transport, { timeout: 2_000, onError() {} });
-  afterThisTest(() => made.destroy());
-  return made;
+  const created = new JSONRPCClient(transport, { timeout: 2_000, onError() {} });
+  afterThisTest(() => created.destroy());
+  return created;
 }
 
 describe("two clients or servers on one boundary", () => {
@@ -107,7 +107,7 @@ describe("two clients or servers on one boundary", () => {
 const numbers = (count) => Array.from({ length: count }, (_, n) => n);
 
 describe("a lane over a worker", () => {
-  /** Opens a session over a lane. The test plays its peer. */
+  /** Opens a session over a lane. The test acts as the peer, with `scriptedPeer`. */
   async function openScripted(options) {
     const [port, far] = ports();
     const scriptedPeer = new ScriptedPeer(far);

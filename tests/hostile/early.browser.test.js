@@ -49,7 +49,7 @@ describe("portway/early", function () {
     const frame = await listeningFrame();
     const strangers = [await party("stranger"), await party("outsider"), await party("third")];
     for (const [n, stranger] of strangers.entries()) await flood(stranger, frame, 8_000, 8_000 * (n + 1));
-    const kept = await frame.run(
+    const delivered = await frame.run(
       async (indexes, origins) => {
         const { JSONRPCServer, windowTransport } = await library();
         let count = 0;
@@ -63,7 +63,7 @@ describe("portway/early", function () {
       strangers.map(indexOf),
       [origins.stranger, origins.outsider, origins.third],
     );
-    assert.isAtMost(kept, 10_000);
+    assert.isAtMost(delivered, 10_000);
   });
 
   it("removes its listener and its buffered messages ten seconds after the wasm has started", async () => {
@@ -76,7 +76,7 @@ describe("portway/early", function () {
     while ((await listeners()) > 0 && performance.now() - started < 14_000) await pause(250);
     assert.equal(await listeners(), 0, "the listener must be removed");
     assert.isAbove(performance.now() - started, 5_000, "the listener was removed too soon after the start");
-    const kept = await frame.run(
+    const delivered = await frame.run(
       async (index, origin) => {
         const { JSONRPCServer, windowTransport } = await library();
         let count = 0;
@@ -87,7 +87,7 @@ describe("portway/early", function () {
       indexOf(stranger),
       origins.stranger,
     );
-    assert.equal(kept, 0);
+    assert.equal(delivered, 0);
   });
 
   for (const when of ["before", "after"]) {

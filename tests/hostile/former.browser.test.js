@@ -11,7 +11,7 @@ import { origins, party } from "./support/parties.js";
  * Opens an iframe with a document of the party `former`, and replaces this document by a document of the friend.
  * `hello` sends a hello with a function of the former document.
  */
-async function scene(former) {
+async function openWithFormerDocument(former) {
   const frame = await party(former);
   const sibling = await party(former);
   const index = Array.from(frames).indexOf(frame.window);
@@ -38,7 +38,7 @@ describe("the former document of an iframe", function () {
     ["third", [origins.friend, origins.third]],
   ]) {
     it(`does not prevent a session of the new document, if the former origin is ${former === "third" ? "also allowed" : "not allowed"}`, async () => {
-      const { frame, hello } = await scene(former);
+      const { frame, hello } = await openWithFormerDocument(former);
       const connecting = connected(frame.element, { origin, connectTimeout: 20_000 });
       await pause(50);
       await hello();
@@ -48,7 +48,7 @@ describe("the former document of an iframe", function () {
     });
 
     it(`does not end the session of the new document, if the former origin is ${former === "third" ? "also allowed" : "not allowed"}`, async () => {
-      const { frame, hello } = await scene(former);
+      const { frame, hello } = await openWithFormerDocument(former);
       const events = [];
       const options = {
         onSession: ({ number }) => void events.push(number),

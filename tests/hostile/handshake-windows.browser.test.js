@@ -167,7 +167,7 @@ describe("a handshake with generated messages", function () {
       });
       await limit(Promise.all(calls), "each call must end");
       if (host.pending > 0) fail("a call is still pending");
-      if (checker.wrong.length > 0) fail(checker.wrong.join("; "));
+      if (checker.faults.length > 0) fail(checker.faults.join("; "));
       totals.sessions += checker.sessions;
       totals.calls += checker.calls;
       progress(`round ${number}`);

@@ -118,7 +118,7 @@ async function round(number, isWorker) {
   for (const one of [host, other, peer]) one?.destroy();
   await limit(Promise.all(calls), "each call must end");
   assert.equal(host.pending, 0);
-  if (checker.wrong.length > 0) fail(checker.wrong.join("; "));
+  if (checker.faults.length > 0) fail(checker.faults.join("; "));
   for (const one of peerAttacker.ports) one.close();
   port1.close();
   port2.close();

@@ -51,13 +51,13 @@ describe("many streams that a peer requests at once", function () {
   for (const [way, ask] of Object.entries(ways)) {
     it(`${way} let other tasks run, and send a limited number of items without further credit`, async () => {
       let items = 0;
-      let atTurn = 0;
+      let itemsAtLastTurn = 0;
       let maxInTurn = 0;
       const { port1, port2 } = new MessageChannel();
       afterThisTest(() => port1.close());
       port1.onmessage = () => {
-        maxInTurn = Math.max(maxInTurn, items - atTurn);
-        atTurn = items;
+        maxInTurn = Math.max(maxInTurn, items - itemsAtLastTurn);
+        itemsAtLastTurn = items;
         port2.postMessage(0);
       };
       const { end } = await connectToScripted({

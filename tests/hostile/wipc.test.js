@@ -8,11 +8,11 @@ import { CALL, WipcChannel, concat, encodeWipc } from "../web/support/wipc.js";
 
 const frame = (message) => encodeWipc(CALL, JSON.stringify({ jsonrpc: "2.0", ...message }));
 
-/** Creates a server over a channel. The test plays its peer, which reads nothing before a call of `read()`. */
-function served(methods) {
+/** Creates a server over a channel. The test acts as its peer, and reads nothing before it calls `read()`. */
+function startServer(methods) {
   const input = new TransformStream(undefined, { highWaterMark: 1 });
-  let open;
-  const gate = new Promise((resolve) => (open = resolve));
+  let openGate;
+  const gate = new Promise((resolve) => (openGate = resolve));
   let written = 0;
   const output = new WritableStream({
     async write(bytes) {
@@ -24,7 +24,7 @@ function served(methods) {
   const server = new JSONRPCServer(channel.transport(), { onError() {} });
   for (const [name, handler] of Object.entries(methods)) server.method(name, handler);
   afterThisTest(() => server.destroy());
-  return { channel, server, writer: input.writable.getWriter(), read: () => open(), written: () => written };
+  return { channel, server, writer: input.writable.getWriter(), read: () => openGate(), written: () => written };
 }
 
 describe("a WIPC peer that reads no responses", function () {
@@ -35,17 +35,17 @@ describe("a WIPC peer that reads no responses", function () {
     const COUNT = 6_000;
     const text = "x".repeat(SIZE);
     let calls = 0;
-    const { writer, read, written } = served({ big: () => (calls++, text) });
-    let taken = 0;
+    const { writer, read, written } = startServer({ big: () => (calls++, text) });
+    let acceptedCount = 0;
     const writing = (async () => {
       for (let n = 0; n < COUNT; n++) {
         await writer.write(frame({ id: n, method: "big" }));
-        taken++;
+        acceptedCount++;
       }
     })();
     let before = -1;
-    while (taken !== before && taken < COUNT) {
-      before = taken;
+    while (acceptedCount !== before && acceptedCount < COUNT) {
+      before = acceptedCount;
       await pause(300);
     }
     // The server buffers 16 MiB, which is the size of 256 responses. In addition, up to 1 024 requests may be running.
@@ -57,7 +57,7 @@ describe("a WIPC peer that reads no responses", function () {
 
   it("does not make the server stop reading if it sends only notifications", async () => {
     let notes = 0;
-    const { writer, server } = served({});
+    const { writer, server } = startServer({});
     server.onNotify("note", () => notes++);
     for (let n = 0; n < 5_000; n++) await writer.write(frame({ method: "note", params: ["x".repeat(1_000)] }));
     await until(() => notes === 5_000, "all notifications must arrive");
@@ -76,7 +76,7 @@ describe("a WIPC peer", function () {
   };
   for (const [what, id] of Object.entries(odd)) {
     it(`that sends requests whose ids are ${what} leaves the channel idle`, async () => {
-      const { channel, writer, read } = served({ echo: (params) => params });
+      const { channel, writer, read } = startServer({ echo: (params) => params });
       read();
       for (let n = 0; n < 500; n++) await writer.write(frame({ id: id(n), method: "echo" }));
       await writer.write(frame({ id: 1, method: "echo" }));
@@ -86,7 +86,7 @@ describe("a WIPC peer", function () {
   }
 
   it("that sends invalid messages leaves the channel idle", async () => {
-    const { channel, writer, read } = served({ echo: (params) => params });
+    const { channel, writer, read } = startServer({ echo: (params) => params });
     read();
     const payloads = [
       "",

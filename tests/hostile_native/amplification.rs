@@ -1,5 +1,5 @@
-//! The cost of one message for a server: the received and sent bytes, and the time that another connection waits. The
-//! rows and their bounds are in tests/hostile/bounds.json.
+//! The cost of one message for a server: the bytes that the server sends, and the time that another connection waits.
+//! tests/hostile/bounds.json has a row for each message, with the bounds of this cost.
 
 use std::io::Write;
 use std::path::Path;
@@ -28,11 +28,12 @@ struct Row {
 
 /// The number of bytes that a server may always send, even after a short message.
 const CONSTANT: usize = 1_024;
-/// The factor by which a time may exceed the time in its row. The times in the rows are for an optimised build.
+/// The factor by which a measured time may exceed the bound in its row. The bounds are for an optimised build.
 const SLOWNESS: f64 = if cfg!(debug_assertions) { 10.0 } else { 1.0 };
-/// Maximum number of tries. The shortest time counts, since other processes delay some tries.
+/// Maximum number of tries. Only the shortest time counts, since other processes of the machine delay some tries.
 const TRIES: usize = 5;
 
+/// Returns the bytes that a row of this id sends.
 fn message(id: &str) -> Vec<u8> {
     let one = |id: usize| json!({"jsonrpc": "2.0", "id": id, "method": "no such method"});
     let text = |length: usize| "x".repeat(length);
@@ -76,14 +77,14 @@ fn the_cost_of_one_message_for_a_server_is_within_its_row() -> Test {
         let mut other = connect(&path)?;
         let bytes = message(&row.id);
         let max_ms = row.blocks * SLOWNESS;
-        let mut least = Duration::MAX;
-        let mut out = 0;
+        let mut shortest = Duration::MAX;
+        let mut sent_bytes = 0;
         for _ in 0..TRIES {
             let mut connection = connect(&path)?;
-            // Another thread sends, so that this thread can measure meanwhile.
+            // Another thread sends the message. Meanwhile, this thread measures how long the other connection waits.
             let mut sender = connection.stream.try_clone()?;
-            let asked = bytes.clone();
-            let sending = std::thread::spawn(move || sender.write_all(&asked));
+            let message_bytes = bytes.clone();
+            let sending = std::thread::spawn(move || sender.write_all(&message_bytes));
             let mut longest = other.ping()?;
             while !sending.is_finished() {
                 longest = longest.max(other.ping()?);
@@ -93,22 +94,22 @@ fn the_cost_of_one_message_for_a_server_is_within_its_row() -> Test {
                 longest = longest.max(other.ping()?);
             }
             if row.id == "noise" {
-                // The blank line separates the noise from the next frame.
+                // The blank line separates the noise from the header of the next frame.
                 connection.stream.write_all(b"\r\n\r\n")?;
             }
             connection.messages_before_answer()?;
-            out = connection.bytes;
-            least = least.min(longest);
-            if least.as_secs_f64() * 1_000.0 <= max_ms {
+            sent_bytes = connection.bytes;
+            shortest = shortest.min(longest);
+            if shortest.as_secs_f64() * 1_000.0 <= max_ms {
                 break;
             }
         }
-        let times = out.saturating_sub(CONSTANT) as f64 / bytes.len() as f64;
-        println!("native: {}: {} bytes in, {out} out, {least:?}", row.what, bytes.len());
-        if let Some(most) = row.sends {
-            assert!(times <= most, "{}: {times:.1} bytes out for each byte in", row.what);
+        let ratio = sent_bytes.saturating_sub(CONSTANT) as f64 / bytes.len() as f64;
+        println!("native: {}: {} bytes in, {sent_bytes} out, {shortest:?}", row.what, bytes.len());
+        if let Some(max_ratio) = row.sends {
+            assert!(ratio <= max_ratio, "{}: the server sends {ratio:.1} bytes for each received byte", row.what);
         }
-        assert!(least.as_secs_f64() * 1_000.0 <= max_ms, "{}: another connection waits {least:?}", row.what);
+        assert!(shortest.as_secs_f64() * 1_000.0 <= max_ms, "{}: another connection waits {shortest:?}", row.what);
     }
     assert!(rows > 0);
     Ok(())

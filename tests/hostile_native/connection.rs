@@ -1,5 +1,5 @@
-//! A connection to the server under attack. It reads and writes `Content-Length` frames or lines without the library,
-//! and counts the received bytes.
+//! The attacker's end of a connection to a server. It reads and writes `Content-Length` frames or lines without the
+//! library, and counts the received bytes.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -36,6 +36,7 @@ impl Connection {
         Ok(Self { has_lines: true, ..Self::to(path)? })
     }
 
+    /// Sends a message. Returns the length of its frame in bytes.
     pub(crate) fn send(&mut self, message: &Value) -> io::Result<usize> {
         let text = message.to_string();
         let frame = if self.has_lines { format!("{text}\n").into_bytes() } else { frame(&text) };
@@ -84,7 +85,7 @@ impl Connection {
         }
     }
 
-    /// Returns the duration of a call.
+    /// Calls `echo`. Returns the time until its answer. Ignores other messages that arrive before.
     pub(crate) fn ping(&mut self) -> io::Result<Duration> {
         let start = Instant::now();
         self.send(&json!({"jsonrpc": "2.0", "id": "ping", "method": "echo", "params": [1]}))?;

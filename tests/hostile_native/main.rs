@@ -1,6 +1,6 @@
-//! Hostile peers of the native library. Each test attacks a separate process over a socket or a pipe. So the test can
-//! measure the memory of this process, and the delay of other connections. The attacks of pages and workers are in
-//! tests/hostile.
+//! Hostile peers of the native library. Most tests attack a separate process over a socket or a pipe. So a test can
+//! measure the memory of the attacked process, and the delay of other connections. tests/hostile has the attacks of
+//! pages and workers.
 //!
 //! With `PORTWAY_FULL=1`, the tests send more messages.
 #![cfg(unix)]

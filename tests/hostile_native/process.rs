@@ -21,6 +21,7 @@ pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 const ROLE: &str = "PORTWAY_HOSTILE_ROLE";
 const PATH: &str = "PORTWAY_HOSTILE_PATH";
 
+/// Returns whether the tests send all of their messages, see `PORTWAY_FULL` in `main.rs`.
 pub(crate) fn in_full() -> bool {
     env::var("PORTWAY_FULL").is_ok_and(|value| value == "1")
 }
@@ -57,7 +58,7 @@ fn block_on(work: impl Future<Output = io::Result<()>>) -> io::Result<()> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
 }
 
-/// Registers the methods that the tests attack.
+/// Registers the methods that the attackers call.
 fn set_up(server: &Server) {
     server.method("echo", |params: Box<RawValue>, _: Context| async move { Ok::<_, RpcError>(params) });
     server.method("hang", |params: Box<RawValue>, _: Context| async move {
@@ -110,12 +111,12 @@ impl Running {
         Ok(Self(command.stdout(Stdio::null()).spawn()?))
     }
 
-    /// Starts a server on a socket, and waits until it listens.
+    /// Starts a process in the role `serve`, and waits until it listens.
     pub(crate) fn server(path: &Path) -> io::Result<Self> {
         Self::server_in(path, "serve")
     }
 
-    /// Starts a process in the role of a server, and waits until it listens.
+    /// Starts a process in a role that serves on a socket, for example `serve lines`. Waits until it listens.
     pub(crate) fn server_in(path: &Path, name: &str) -> io::Result<Self> {
         let server = Self::start(&mut role(name, path))?;
         let start = Instant::now();

@@ -100,15 +100,15 @@ fn running_requests_are_bounded_in_bytes() -> Test {
     connection.stream.set_write_timeout(Some(Duration::from_secs(2)))?;
     let mut sent = 0;
     for id in 0..500 {
-        // The handler never returns. A request beyond the limit may be refused or left unread.
+        // The handler waits longer than this test. The server may refuse a request beyond the limit, or stop reading.
         if connection.send(&json!({"jsonrpc": "2.0", "id": id, "method": "hang", "params": [filler]})).is_err() {
             break;
         }
         sent += 1;
     }
-    let grown = server.peak_mib()? - before;
+    let growth_mib = server.peak_mib()? - before;
     // The bound covers the limit of 64 MiB for running requests, and the buffers for reading.
-    assert!(grown <= 160, "{grown} MiB for {sent} requests of a megabyte");
+    assert!(growth_mib <= 160, "{growth_mib} MiB for {sent} requests of a megabyte");
     assert!(Connection::to(&folder.path().join("a.sock"))?.ping()? < Duration::from_secs(2));
     Ok(())
 }
@@ -120,7 +120,7 @@ fn queued_requests_that_are_cancelled_release_their_memory() -> Test {
     let path = folder.path().join("a.sock");
     let server = Running::server_in(&path, "serve one by one")?;
     let mut connection = Connection::to(&path)?;
-    // All later requests wait until this request ends.
+    // This server runs one request at a time. So all later requests wait until this request ends.
     connection.send(&json!({"jsonrpc": "2.0", "id": "first", "method": "hang", "params": []}))?;
     let before = server.peak_mib()?;
     let filler = "x".repeat(1_000_000);
@@ -132,15 +132,15 @@ fn queued_requests_that_are_cancelled_release_their_memory() -> Test {
         let answer = connection.receive()?;
         assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(id), &json!(-32_800)));
     }
-    let grown = server.peak_mib()? - before;
-    assert!(grown <= 64, "{grown} MiB for {pairs} requests of a megabyte");
+    let growth_mib = server.peak_mib()? - before;
+    assert!(growth_mib <= 64, "{growth_mib} MiB for {pairs} requests of a megabyte");
     Ok(())
 }
 
 #[test]
-fn replies_that_wait_for_their_batch_are_bounded_in_bytes() -> Test {
+fn replies_that_wait_for_the_rest_of_their_batch_are_bounded_in_bytes() -> Test {
     let refused = |index: usize| match index % 2 {
-        // Each element is refused. The error for the second element repeats the id of this element.
+        // Both elements are refused. The error for the second element is long, since it repeats the long id.
         0 => json!(1),
         _ => json!({"jsonrpc": "2.0", "id": "x".repeat(1_024), "method": 1}),
     };
@@ -157,7 +157,8 @@ fn replies_that_wait_for_their_batch_are_bounded_in_bytes() -> Test {
             batch.extend_from_slice(&rest);
             connection.send(&Value::Array(batch))?;
             for answers in connection.messages_before_answer()? {
-                // A refused batch is answered at once and completely. So the server buffers no reply to it.
+                // The first request of a batch hangs, so the server buffers the replies to the others. Over the limit,
+                // it refuses this first request. Then the batch is answered at once and completely.
                 let answers = answers.as_array().ok_or("the answer must be a batch")?;
                 let first = answers.iter().find(|answer| answer["id"] == id).ok_or("the request must be answered")?;
                 assert_eq!(first["error"]["data"]["reason"], "too-many-requests");
@@ -165,9 +166,9 @@ fn replies_that_wait_for_their_batch_are_bounded_in_bytes() -> Test {
                 refused += 1;
             }
         }
-        let grown = server.peak_mib()? - before;
+        let growth_mib = server.peak_mib()? - before;
         // The bound covers the limit of 64 MiB for waiting replies, and the buffers for reading.
-        assert!(grown <= 130, "{grown} MiB, kind {number}, {refused} batches refused");
+        assert!(growth_mib <= 130, "{growth_mib} MiB, kind {number}, {refused} batches refused");
         assert_ne!(refused, 0, "kind {number} was never refused");
         assert!(Connection::to(&folder.path().join("a.sock"))?.ping()? < Duration::from_secs(5));
     }
@@ -202,7 +203,7 @@ fn a_server_serves_and_buffers_nothing_after_noise_and_broken_messages() -> Test
         while connection.receive()?["result"] != json!([round]) {}
     }
     assert!(connection.bytes < sent, "{} bytes for {sent}", connection.bytes);
-    let grown = server.peak_mib()? - before;
-    assert!(grown <= 64, "{grown} MiB");
+    let growth_mib = server.peak_mib()? - before;
+    assert!(growth_mib <= 64, "{growth_mib} MiB");
     Ok(())
 }

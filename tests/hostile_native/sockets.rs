@@ -1,4 +1,4 @@
-//! The permissions of a socket file, and the cost of connections that send half a message or read nothing.
+//! The permissions of a socket file, and the cost of connections that send an incomplete message or read nothing.
 
 use std::fs;
 use std::io::Write;
@@ -18,7 +18,7 @@ fn a_new_socket_file_is_accessible_only_to_its_owner() -> Test {
     for _ in 0..50 {
         let mut binding = Running::start(&mut role("bind", &path))?;
         while binding.0.try_wait()?.is_none() {
-            // Between two listeners, the file does not exist.
+            // The other process creates one listener after another. Between two listeners, the file does not exist.
             let Ok(metadata) = fs::metadata(&path) else { continue };
             seen += 1;
             let mode = metadata.permissions().mode() & 0o777;
@@ -39,17 +39,17 @@ fn incomplete_messages_cost_only_their_sent_bytes_and_delay_no_other_peer() -> T
     let path = folder.path().join("a.sock");
     let server = Running::server(&path)?;
     let before = server.peak_mib()?;
-    let mut kept = Vec::new();
+    let mut incomplete_connections = Vec::new();
     for _ in 0..if in_full() { 900 } else { 300 } {
         let mut connection = Connection::to(&path)?;
         connection.stream.write_all(b"Content-Length: 10000000\r\n\r\n{")?;
         connection.stream.write_all(&[b'a'; 1_000])?;
-        kept.push(connection);
+        incomplete_connections.push(connection);
     }
-    let waited = Connection::to(&path)?.ping()?;
-    assert!(waited < Duration::from_secs(2), "{waited:?}");
-    let grown = server.peak_mib()? - before;
-    assert!(grown <= 64, "{grown} MiB for {} half messages of a kilobyte", kept.len());
+    let ping_time = Connection::to(&path)?.ping()?;
+    assert!(ping_time < Duration::from_secs(2), "{ping_time:?}");
+    let growth_mib = server.peak_mib()? - before;
+    assert!(growth_mib <= 64, "{growth_mib} MiB for {} half messages of a kilobyte", incomplete_connections.len());
     Ok(())
 }
 
@@ -59,12 +59,12 @@ fn the_server_stops_reading_a_peer_that_reads_nothing_and_serves_others() -> Tes
     let path = folder.path().join("a.sock");
     let server = Running::server(&path)?;
     let before = server.peak_mib()?;
-    let mut silent = Connection::to(&path)?;
-    silent.stream.set_write_timeout(Some(Duration::from_millis(500)))?;
+    let mut not_reading = Connection::to(&path)?;
+    not_reading.stream.set_write_timeout(Some(Duration::from_millis(500)))?;
     let request = frame(r#"{"jsonrpc":"2.0","id":1,"method":"big"}"#);
     let mut sent = 0_usize;
-    // The answer to each request has 100 KB.
-    while silent.stream.write_all(&request).is_ok() {
+    // Each request has 50 bytes, and its answer has 100 KB.
+    while not_reading.stream.write_all(&request).is_ok() {
         sent += 1;
         assert!(sent < 200_000, "the server must stop reading");
     }
@@ -73,8 +73,8 @@ fn the_server_stops_reading_a_peer_that_reads_nothing_and_serves_others() -> Tes
         Connection::to(&path)?.ping()?;
     }
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
-    let grown = server.peak_mib()? - before;
+    let growth_mib = server.peak_mib()? - before;
     // The bound covers the limit of 16 MiB for unwritten answers, and the answers to requests in progress.
-    assert!(grown <= 160, "{grown} MiB for {sent} requests");
+    assert!(growth_mib <= 160, "{growth_mib} MiB for {sent} requests");
     Ok(())
 }

@@ -15,18 +15,18 @@ use tokio::time::timeout;
 use crate::process::{Running, TEST_TIMEOUT, Test, role, write_out};
 
 /// Returns the header of a call with a payload of this length.
-fn announced(length: usize) -> io::Result<[u8; 9]> {
+fn call_header(length: usize) -> io::Result<[u8; 9]> {
     header(FrameType::Call, length).map_err(io::Error::other)
 }
 
-/// The roles of guests, which a host starts.
+/// Runs the role of a hostile guest. The host, which is a test, starts the process.
 pub(crate) fn play(name: &str) -> io::Result<()> {
     match name {
         // A header whose payload never arrives.
-        "guest that announces" => write_out(&announced(u32::MAX as usize)?)?,
-        // A message above the limit, and then a short one.
+        "guest that announces" => write_out(&call_header(u32::MAX as usize)?)?,
+        // A message above the limit, and then a short message.
         "guest that floods" => {
-            write_out(&announced(200_000_000)?)?;
+            write_out(&call_header(200_000_000)?)?;
             for _ in 0..200 {
                 write_out(&vec![b'x'; 1_000_000])?;
             }
@@ -35,7 +35,7 @@ pub(crate) fn play(name: &str) -> io::Result<()> {
             write_out(&one)?;
         }
         // Headers, each within the payload of the previous header.
-        "guest of headers" => write_out(&announced(0x7fff_ffff)?.repeat(100_000))?,
+        "guest of headers" => write_out(&call_header(0x7fff_ffff)?.repeat(100_000))?,
         // Answers to calls that the host has not made.
         "guest that answers" => {
             for id in 0..10_000 {
@@ -67,22 +67,22 @@ async fn a_host_buffers_no_message_over_the_limit() -> Test {
         let client =
             Client::new(Transport::child(&mut Command::from(command), Framing::Wipc)?.with_grace(Duration::ZERO));
         let start = Instant::now();
-        let mut most = before;
+        let mut peak = before;
         let call = client.call::<Value>("any", &());
         let call = tokio::spawn(async move { timeout(TEST_TIMEOUT, call.timeout(Duration::from_secs(3))).await });
         while !call.is_finished() {
-            most = most.max(resident_mib()?);
+            peak = peak.max(resident_mib()?);
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         assert!(call.await??.is_err(), "{name} must not answer the call");
-        // The limit is high, since other tests of this program run at the same time.
-        assert!(most - before <= 120, "{name}: {} MiB in {:?}", most - before, start.elapsed());
+        // The memory is that of this process, in which other tests run at the same time. So the bound is high.
+        assert!(peak - before <= 120, "{name}: {} MiB in {:?}", peak - before, start.elapsed());
         drop(client);
     }
     Ok(())
 }
 
-/// A guest with a server. The test is its host.
+/// A process that is a guest and serves calls. The test is its hostile host.
 struct Guest {
     running: Running,
 }
@@ -108,7 +108,7 @@ fn the_server_stops_reading_a_host_that_reads_nothing() -> Test {
     let before = guest.running.peak_mib()?;
     let pid = guest.running.0.id();
     let (done, sent) = std::sync::mpsc::channel();
-    let mut input = guest.running.0.stdin.take().ok_or("no input")?;
+    let mut input = guest.running.0.stdin.take().ok_or("the input must be a pipe")?;
     let writer = thread::spawn(move || {
         let mut request = Vec::new();
         encode(FrameType::Call, br#"{"jsonrpc":"2.0","id":1,"method":"big"}"#, &mut request).unwrap();
@@ -124,8 +124,8 @@ fn the_server_stops_reading_a_host_that_reads_nothing() -> Test {
         last = count;
     }
     assert!(last < 100_000, "the guest must stop reading");
-    let grown = guest.running.peak_mib()? - before;
-    assert!(grown <= 160, "{grown} MiB for {last} requests of process {pid}");
+    let growth_mib = guest.running.peak_mib()? - before;
+    assert!(growth_mib <= 160, "{growth_mib} MiB for {last} requests of process {pid}");
     drop(guest);
     let _ = writer.join();
     Ok(())
@@ -139,7 +139,7 @@ fn each_request_whose_id_cannot_be_repeated_gets_one_answer() -> Test {
         guest.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"echo","params":[1]}}"#))?;
     }
     guest.send(r#"{"jsonrpc":"2.0","id":"last","method":"echo","params":[1]}"#)?;
-    let mut output = guest.running.0.stdout.take().ok_or("no output")?;
+    let mut output = guest.running.0.stdout.take().ok_or("the output must be a pipe")?;
     let mut decoder = Decoder::new();
     let mut answers: Vec<Value> = Vec::new();
     let mut chunk = vec![0; 4_096];

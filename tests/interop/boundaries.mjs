@@ -4,9 +4,9 @@ import { deaths } from "./deaths.mjs";
 import { methods } from "./methods.mjs";
 
 /**
- * Observes how calls of one library end after each event of deaths.mjs. A call is observed for `observedMs` ms. `done`
- * resolves to `says`, `saw` and the times, by the id of the event. `mayContinue` resolves when the next library may
- * start.
+ * Observes how calls of one library end after each event of deaths.mjs. A call is observed for `observedMs` ms.
+ * `elsewhere` is an address of another origin. Returns two promises. `done` resolves to `says`, `saw` and the times, by
+ * the id of the event. `mayContinue` resolves when the next library may start.
  */
 export async function observe(library, name, elsewhere, observedMs) {
   const boundaries = library.boundaries ?? ["frame", "worker", "port"];
@@ -19,20 +19,20 @@ export async function observe(library, name, elsewhere, observedMs) {
       outcomes[id] = { says: "not offered", saw: "not offered" };
       continue;
     }
-    const failed = (error) => {
+    const recordFailure = (error) => {
       outcomes[id] = { says: "the probe failed", saw: `${error}\n${error?.stack}` };
     };
     try {
-      triggers.push({ death, factory, failed, trigger: await limited(death.prepare(factory), 10_000) });
+      triggers.push({ death, factory, recordFailure, trigger: await limited(death.prepare(factory), 10_000) });
     } catch (error) {
-      failed(error);
+      recordFailure(error);
     }
   }
-  const watches = triggers.map(async ({ death, factory, failed, trigger }) => {
+  const watches = triggers.map(async ({ death, factory, recordFailure, trigger }) => {
     try {
       outcomes[death.id] = await watch(death, library, trigger, observedMs);
     } catch (error) {
-      failed(error);
+      recordFailure(error);
     }
     factory.clear();
   });
@@ -87,7 +87,7 @@ function limited(promise, ms) {
   return Promise.race([promise, expired]);
 }
 
-/** Each library has its own copy of this module, but all copies use one server. So no two copies may use one number. */
+/** Each library has its own copy of this module, but all copies use one server. So their numbers must not be equal. */
 let lastNumber = Math.floor(performance.now() * 1000);
 
 class BoundaryFactory {
@@ -128,9 +128,9 @@ class BoundaryFactory {
   /** Adds an iframe. After a reload, the server sends the script of the iframe only after a call of `release`. */
   async heldFrame() {
     const query = `?hold=${++lastNumber}`;
-    const made = await this.frame(query);
+    const frame = await this.frame(query);
     await fetch(`/take${query}`);
-    return { ...made, scriptAsked: () => fetch(`/asked${query}`), release: () => fetch(`/release${query}`) };
+    return { ...frame, scriptAsked: () => fetch(`/asked${query}`), release: () => fetch(`/release${query}`) };
   }
 
   async worker() {

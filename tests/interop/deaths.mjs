@@ -6,27 +6,27 @@
 import { pause } from "../comparison/probes/channel.mjs";
 import { speed } from "./speed.mjs";
 
-/** Returns how soon a pending call ends after the event: by itself, or by a timeout that the library offers. */
+/** Returns how soon `call` ended. If only `timedCall` ended, by its timeout, returns "on request". */
 function endText({ call, timedCall }) {
   if (call.state !== "waits") return speed(call);
   return timedCall?.state === "rejected" ? "on request" : "waits";
 }
 
-/** The timeout of the calls `timedCall` in milliseconds. They are made if the library has a timeout for calls. */
+/** The timeout of the calls `timedCall` in milliseconds. They are pair if the library has a timeout for calls. */
 const TIMEOUT_MS = 2000;
 
 /** Returns a `prepare` function that makes a call without a response. The call is pending when `trigger` runs. */
 function during(boundary, trigger) {
   return async (factory) => {
-    const made = await factory[boundary]();
-    const { call, callWithTimeout } = made;
+    const pair = await factory[boundary]();
+    const { call, callWithTimeout } = pair;
     await call("echo", {});
     const pendingCall = call("hang", {});
     // When the next call is answered, the peer has received the pending call.
     await call("echo", {});
     return () => {
       const watched = { call: pendingCall, timedCall: callWithTimeout?.("hang", {}, TIMEOUT_MS) };
-      trigger?.(made);
+      trigger?.(pair);
       return watched;
     };
   };

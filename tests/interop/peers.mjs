@@ -50,9 +50,9 @@ async function rejection(promise) {
 }
 
 function deferred() {
-  const made = {};
-  made.promise = new Promise((resolve) => (made.resolve = resolve));
-  return made;
+  const result = {};
+  result.promise = new Promise((resolve) => (result.resolve = resolve));
+  return result;
 }
 
 const progress = new vscode.ProgressType();

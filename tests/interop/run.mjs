@@ -28,7 +28,7 @@ const catalogue = [
   ...compared.map((entry) => (entry.isPortway ? { ...entry, title: "Portway, plain classes" } : entry)),
 ];
 const MODULES = catalogue.map(({ module }) => module);
-const LIMIT = 180_000;
+const PAGE_TIMEOUT_MS = 180_000;
 
 const { values: options, positionals } = parseArgs({
   options: { write: { type: "boolean" }, accept: { type: "boolean" } },
@@ -59,11 +59,11 @@ async function runInBrowser() {
 }
 
 async function results(driver) {
-  const deadline = Date.now() + LIMIT;
+  const deadline = Date.now() + PAGE_TIMEOUT_MS;
   for (;;) {
     const seen = await driver.executeScript("return window.seen && JSON.stringify(window.seen);");
     if (seen) return JSON.parse(seen);
-    if (Date.now() > deadline) throw new Error(`the page must end within ${LIMIT} ms`);
+    if (Date.now() > deadline) throw new Error(`the page must end within ${PAGE_TIMEOUT_MS} ms`);
     await new Promise((resolve) => setTimeout(resolve, 500));
   }
 }

@@ -12,6 +12,7 @@ const classes = [
   { says: "in 60 s", within: TEST_TIMEOUT_MS },
 ];
 
+/** Returns the class of the time after which a call was rejected. For another call, returns its state. */
 export function speed({ state, ms }) {
   if (state !== "rejected") return state;
   return classes.find(({ within }) => ms <= within).says;

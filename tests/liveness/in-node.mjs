@@ -1,4 +1,4 @@
-// Runs the kinds of bounds.json in Node: workers, ports to workers, and WebSockets.
+// Runs those kinds of bounds.json that Node has: ends of workers, of ports to workers, and of WebSockets.
 
 import { MessageChannel, Worker } from "node:worker_threads";
 import WebSocket from "ws";
@@ -21,7 +21,7 @@ async function connected(options) {
   return { worker, peer: await connect(worker, { connectTimeout, ...options }) };
 }
 
-async function port() {
+async function connectedOverPort() {
   const worker = start("node-worker.mjs");
   const { port1, port2 } = new MessageChannel();
   worker.postMessage({ type: "port", port: port2 }, [port2]);
@@ -43,6 +43,10 @@ function startOf(file) {
   return measureStart({ begin }).finally(() => workers.forEach((worker) => worker.terminate()));
 }
 
+/**
+ * Makes calls without a response, runs `meanwhile(pairs)`, and makes calls that must be answered. Returns the reasons
+ * of the faults, as the function of the same name in page/not-dead.js does.
+ */
 async function stayAlive(options, meanwhile) {
   const pairs = await repeat(RUNS, () => connected(options));
   const ended = [];
@@ -62,8 +66,9 @@ const kinds = {
   "a Node worker's script is missing": () => startOf("nowhere.mjs"),
   "a Node worker's script throws when it starts": () => startOf("throwing-worker.js"),
   "in Node, the holder of the other port destroys its peer": () =>
-    measure({ open: port, kill: post("destroy"), close }),
-  "in Node, the thread that holds the other port is terminated": () => measure({ open: port, kill: close }),
+    measure({ open: connectedOverPort, kill: post("destroy"), close }),
+  "in Node, the thread that holds the other port is terminated": () =>
+    measure({ open: connectedOverPort, kill: close }),
   "a Node worker blocks for three seconds": () =>
     stayAlive({}, (pairs) => Promise.all(pairs.map(({ peer }) => peer.request("block", [3_000])))),
   "this thread of Node blocks for three seconds, with a heartbeat of half a second": () =>

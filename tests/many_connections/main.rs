@@ -1,4 +1,4 @@
-//! Ten thousand connections to one process, beside connections of bad clients.
+//! Ten thousand connections to one process, while bad clients are connected, too.
 #![cfg(all(unix, feature = "native"))]
 
 mod process;
@@ -41,7 +41,7 @@ async fn ten_thousand_connections_are_answered_beside_bad_clients() -> Result<()
     for _ in 0..CONNECTIONS {
         clients.push(Client::new(Transport::unix(&path, Framing::ContentLength).await?));
     }
-    ask_all(&clients, |number| number).await?;
+    call_all(&clients, |number| number).await?;
     let idle = server.memory_kb()?;
     println!(
         "{CONNECTIONS} connections, each answered once, after {:.1} s: {} KB, {:.1} KB each",
@@ -52,7 +52,7 @@ async fn ten_thousand_connections_are_answered_beside_bad_clients() -> Result<()
 
     let bad_clients = bad_clients(&path).await?;
     // This order differs from the order in which the clients connected.
-    let latencies = ask_all(&clients, |number| number * 7919 % CONNECTIONS).await?;
+    let latencies = call_all(&clients, |number| number * 7919 % CONNECTIONS).await?;
     let percentile = |percent: usize| latencies.get(latencies.len() * percent / 100).copied().unwrap_or_default();
     let all = server.memory_kb()?;
     println!(
@@ -70,17 +70,17 @@ async fn ten_thousand_connections_are_answered_beside_bad_clients() -> Result<()
 
 /// Makes one call with each client. `order` returns the index of the client for the number of a call. Returns the
 /// durations in ascending order.
-async fn ask_all(clients: &[Client], order: impl Fn(usize) -> usize) -> Result<Vec<Duration>, Box<dyn Error>> {
-    let turns = Arc::new(Semaphore::new(AT_ONCE));
+async fn call_all(clients: &[Client], order: impl Fn(usize) -> usize) -> Result<Vec<Duration>, Box<dyn Error>> {
+    let permits = Arc::new(Semaphore::new(AT_ONCE));
     let mut tasks = Vec::with_capacity(clients.len());
     for call in 0..clients.len() {
         let number = order(call);
         let client = clients.get(number).ok_or("no such client")?.clone();
-        let turn = Arc::clone(&turns).acquire_owned().await?;
+        let permit = Arc::clone(&permits).acquire_owned().await?;
         tasks.push(tokio::spawn(async move {
             let start = Instant::now();
             let echo = client.call::<usize>("echo", &(number,)).timeout(TEST_TIMEOUT).await;
-            drop(turn);
+            drop(permit);
             (echo == Ok(number)).then(|| start.elapsed()).ok_or_else(|| format!("{number}: {echo:?}"))
         }));
     }
@@ -96,20 +96,20 @@ async fn ask_all(clients: &[Client], order: impl Fn(usize) -> usize) -> Result<V
 /// nothing. A client of the second kind sends a part of a message. A client of the third kind sends a part of a message
 /// and closes the connection.
 async fn bad_clients(path: &std::path::Path) -> Result<Vec<UnixStream>, Box<dyn Error>> {
-    let mut kept = Vec::new();
+    let mut connections = Vec::new();
     for number in 0..BAD_CLIENTS {
-        let mut deaf = UnixStream::connect(path).await?;
+        let mut not_reading = UnixStream::connect(path).await?;
         let body = format!(r#"{{"jsonrpc":"2.0","id":{number},"method":"large"}}"#);
         let request = format!("Content-Length: {}\r\n\r\n{body}", body.len());
-        timeout(TEST_TIMEOUT, deaf.write_all(request.repeat(10).as_bytes())).await??;
-        kept.push(deaf);
-        let mut half = UnixStream::connect(path).await?;
-        half.write_all(b"Content-Length: 1000000\r\n\r\n{\"jsonrpc\":").await?;
-        kept.push(half);
-        let mut gone = UnixStream::connect(path).await?;
-        gone.write_all(b"Content-Length: 1000\r\n\r\n{").await?;
+        timeout(TEST_TIMEOUT, not_reading.write_all(request.repeat(10).as_bytes())).await??;
+        connections.push(not_reading);
+        let mut incomplete = UnixStream::connect(path).await?;
+        incomplete.write_all(b"Content-Length: 1000000\r\n\r\n{\"jsonrpc\":").await?;
+        connections.push(incomplete);
+        let mut disconnected = UnixStream::connect(path).await?;
+        disconnected.write_all(b"Content-Length: 1000\r\n\r\n{").await?;
     }
-    Ok(kept)
+    Ok(connections)
 }
 
 /// Runs the server in a separate process, see [`ServerProcess`].

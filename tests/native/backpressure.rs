@@ -1,4 +1,5 @@
-//! A peer that does not read or sends too much. It must not disturb other peers, and no message may be lost.
+//! Peers that do not read, or that send too much. The memory of a link must stay within its limits, and the link must
+//! lose no accepted message.
 
 use std::error::Error;
 use std::time::Duration;
@@ -47,7 +48,7 @@ async fn calls_to_a_peer_that_does_not_read_are_refused() -> Test {
         let mut ended = 0;
         loop {
             let call = client.call::<Value>("work", &(&filler,));
-            // A dropped call is cancelled.
+            // In half of the rounds, `timeout` drops the call after 10 ms, and so cancels it.
             let outcome = if cancels { timeout(Duration::from_millis(10), call).await } else { Ok(call.await) };
             match outcome {
                 Ok(Err(CallError::Congested)) => break,
@@ -148,7 +149,7 @@ async fn frames_of_many_writers_never_mix() -> Test {
     for _ in 0..1_600 {
         let message = there.receive().await?;
         let writer = message["params"][0].as_u64().and_then(|writer| next.get_mut(writer as usize));
-        let Some(expected) = writer else { return Err("no such writer".into()) };
+        let Some(expected) = writer else { return Err("the message must name a writer".into()) };
         assert_eq!(message["params"][1], *expected);
         *expected += 1;
     }
@@ -193,7 +194,7 @@ async fn requests_beyond_the_limit_in_bytes_are_refused_and_the_others_still_run
         let refused = there.receive().await?;
         assert_eq!((&refused["id"], &refused["error"]["data"]["reason"]), (&json!(id), &json!("too-many-requests")));
     }
-    // A call without params is not refused. The cancellation of a request makes room for another request.
+    // A request without params still fits into the limit. The cancellation of request 5 makes room for request 72.
     there.send(r#"{"jsonrpc":"2.0","id":71,"method":"version"}"#).await?;
     assert_eq!(there.receive().await?["result"], 1);
     there.send(r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":5}}"#).await?;
@@ -240,11 +241,12 @@ async fn a_sequential_server_pauses_reading_while_its_queue_is_full() -> Test {
         there.send(r#"{"jsonrpc":"2.0","id":0,"method":"first"}"#).await?;
         let id = if id.is_empty() { String::new() } else { format!(r#""id":{id},"#) };
         let params = format!("[\"{}\"]", "x".repeat(bytes));
-        let one = frame(&format!(r#"{{"jsonrpc":"2.0",{id}"method":"{method}","params":{params}}}"#));
-        let sent = send_until_pause(&mut there, |_| one.clone()).await?;
+        let message = frame(&format!(r#"{{"jsonrpc":"2.0",{id}"method":"{method}","params":{params}}}"#));
+        let sent = send_until_pause(&mut there, |_| message.clone()).await?;
         assert!(sent >= 5, "{method}: {sent}");
         let _ = open.send(());
-        // The server reads on from the position at which it paused. The last frame stays incomplete.
+        // The server continues at the position at which it paused. The last frame was not sent completely, so its
+        // request is not answered.
         assert_eq!(there.receive().await?["id"], 0);
         if method == "then" {
             for _ in 0..sent {
@@ -292,7 +294,7 @@ async fn in_every_role_and_framing_a_link_stops_reading_if_its_peer_does_not_rea
 }
 
 #[tokio::test]
-async fn answers_are_read_before_the_peer_has_read_all_calls() -> Test {
+async fn a_client_reads_answers_before_the_peer_has_read_all_calls() -> Test {
     let (here, there) = Transport::pair()?;
     let server = Server::new(there);
     server.method("echo", |value: Value, _: Context| async move { Ok::<_, RpcError>(value) });
@@ -346,7 +348,7 @@ async fn notifications_beyond_the_limit_of_running_handlers_are_dropped() -> Tes
         }
         // The end of a handler makes room for another notification.
         gate.add_permits(2);
-        let taken = async {
+        let next_begins = async {
             loop {
                 there.send(&notification).await?;
                 tokio::select! {
@@ -355,34 +357,34 @@ async fn notifications_beyond_the_limit_of_running_handlers_are_dropped() -> Tes
                 }
             }
         };
-        timeout(TEST_TIMEOUT, taken).await??;
+        timeout(TEST_TIMEOUT, next_begins).await??;
     }
     Ok(())
 }
 
 #[tokio::test]
-async fn credit_that_the_peer_does_not_read_pauses_reading() -> Test {
+async fn a_client_stops_reading_while_the_peer_does_not_read_its_credit() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
         let (transport, mut there) = transport_with_remote_end_of(4_096, framing)?;
         let limits = limits(|limits: &mut Limits| limits.unwritten_bytes = 20_000);
         let client = Client::new(transport.with_limits(limits));
         let mut items = client.stream::<u32>("count", &()).window(1);
-        let (took, mut taken) = tokio::sync::mpsc::unbounded_channel();
-        let taking = tokio::spawn(async move {
+        let (report_item, mut read_items) = tokio::sync::mpsc::unbounded_channel();
+        let consumer = tokio::spawn(async move {
             while let Some(Ok(_)) = futures_util::StreamExt::next(&mut items).await {
-                let _ = took.send(());
+                let _ = report_item.send(());
             }
         });
         let mut item = Vec::new();
         framing.encode(r#"{"jsonrpc":"2.0","method":"rpc.item","params":{"id":1,"value":5}}"#, &mut item);
-        // The window of the stream is one item. For each item that the application takes, the client grants credit for
-        // another item by a notification.
+        // The window of the stream is one item. After each item that the application reads, the client sends a
+        // notification with credit for one further item. The peer does not read these notifications.
         assert_eq!(there.receive_frame(framing).await?["method"], "rpc.stream");
         let mut sent = 0;
         loop {
             let exchange = async {
                 there.send_bytes(&item).await.map_err(|_| "the item cannot be sent")?;
-                taken.recv().await.ok_or("the stream has ended")
+                read_items.recv().await.ok_or("the stream has ended")
             };
             match timeout(Duration::from_secs(1), exchange).await {
                 Ok(exchanged) => exchanged?,
@@ -397,17 +399,17 @@ async fn credit_that_the_peer_does_not_read_pauses_reading() -> Test {
             let credit = there.receive_frame(framing).await?;
             assert_eq!((&credit["method"], &credit["params"]["count"]), (&json!("rpc.credit"), &json!(1)));
         }
-        timeout(TEST_TIMEOUT, taken.recv()).await?.ok_or("the stream has ended")?;
+        timeout(TEST_TIMEOUT, read_items.recv()).await?.ok_or("the stream has ended")?;
         drop(there);
-        timeout(TEST_TIMEOUT, taking).await??;
+        timeout(TEST_TIMEOUT, consumer).await??;
     }
     Ok(())
 }
 
-/// A peer may send a million unknown members.
+/// A peer may send a message with a million unknown members. A list of their names would need much memory.
 #[test]
 fn a_rejected_message_does_not_allocate_a_list_of_its_members() -> Test {
-    let most = |other_members: &str| -> Result<u64, Box<dyn Error>> {
+    let peak_bytes = |other_members: &str| -> Result<u64, Box<dyn Error>> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let message = frame(&format!(r#"{{"jsonrpc":"2.0","id":[],"method":"m",{other_members}}}"#));
         let mut outcome = Ok(Value::Null);
@@ -428,12 +430,12 @@ fn a_rejected_message_does_not_allocate_a_list_of_its_members() -> Test {
     let many: Vec<String> = (0..100_000).map(|number| format!(r#""{number}":0"#)).collect();
     let many = many.join(",");
     let one = format!(r#""text":"{}""#, "x".repeat(many.len()));
-    let (one, many) = (most(&one)?, most(&many)?);
+    let (one, many) = (peak_bytes(&one)?, peak_bytes(&many)?);
     assert!(many < one + 1_000_000, "{many} bytes for many members, {one} for one");
     Ok(())
 }
 
-/// The pending calls and all later calls of both peers end by their timeouts, see SECURITY.md.
+/// Neither peer reads until the other peer reads, so all their calls end by their timeouts. See SECURITY.md.
 #[tokio::test]
 async fn two_peers_that_both_leave_too_many_answers_unread_wait_for_each_other_and_their_calls_time_out() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {

@@ -1,4 +1,5 @@
-//! Notifications of the protocol in a batch. They have the same effect as single messages, in the order of the batch.
+//! Notifications of the protocol in a batch: cancellations, progress, items and credit. In a batch, each must have the
+//! same effect as a single message. The order of the batch applies.
 
 use std::error::Error;
 use std::num::NonZeroU32;
@@ -19,6 +20,7 @@ use crate::wire::{TEST_TIMEOUT, transport_with_remote_end, transport_with_remote
 
 type Test = Result<(), Box<dyn Error>>;
 
+/// Serves `hang`, which never ends, `echo`, and `count`, a stream of numbers.
 fn serve(transport: Transport) {
     let server = Server::new(transport);
     server.method("hang", |_: Option<Value>, _: Context| async {
@@ -48,7 +50,8 @@ fn reply(message: &Value) -> (String, Value) {
 const HANG: &str = r#"{"jsonrpc":"2.0","id":"a","method":"hang"}"#;
 const ECHO: &str = r#"{"jsonrpc":"2.0","id":"b","method":"echo","params":[1]}"#;
 
-/// The same notification, with its names escaped in several ways.
+/// Four texts of one notification, which cancels the request [`HANG`]. Three texts escape characters. The last text
+/// also has a nested `id`, which must be ignored.
 const CANCELS: [&str; 4] = [
     r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"a"}}"#,
     r#"{"jsonrpc":"2.0","\u006dethod":"$/cancelReques\u0074","par\u0061ms":{"id":"a"}}"#,
@@ -126,7 +129,7 @@ async fn a_batch_that_is_refused_cancels_nothing() -> Test {
 }
 
 #[tokio::test]
-async fn progress_before_an_answer_in_a_batch_is_reported_first() -> Test {
+async fn progress_before_the_answer_in_a_batch_is_reported_before_the_call_ends() -> Test {
     for (method, token) in [("method", "token"), (r"\u006dethod", r"t\u006fken")] {
         let (transport, mut there) = transport_with_remote_end()?;
         let client = Client::new(transport);
@@ -149,7 +152,7 @@ async fn progress_before_an_answer_in_a_batch_is_reported_first() -> Test {
 }
 
 #[tokio::test]
-async fn items_before_the_end_in_a_batch_are_returned_first() -> Test {
+async fn items_in_the_batch_that_ends_their_stream_are_returned_before_the_end() -> Test {
     for (method, id) in [("method", "id"), (r"\u006dethod", r"\u0069d")] {
         let (transport, mut there) = transport_with_remote_end()?;
         let client = Client::new(transport);
@@ -172,7 +175,7 @@ async fn items_before_the_end_in_a_batch_are_returned_first() -> Test {
 }
 
 #[tokio::test]
-async fn credit_in_a_batch_is_for_a_stream_that_the_batch_requests_before_the_credit() -> Test {
+async fn credit_in_a_batch_reaches_a_stream_that_the_same_batch_has_requested() -> Test {
     for (method, id) in [("method", "id"), (r"\u006dethod", r"\u0069d")] {
         let (transport, mut there) = transport_with_remote_end()?;
         serve(transport);
@@ -192,8 +195,8 @@ async fn credit_in_a_batch_is_for_a_stream_that_the_batch_requests_before_the_cr
 /// An error with the id `null` may be the answer to a batch. A hostile peer can send many such errors, so the search
 /// for the batch must not visit all pending calls.
 #[test]
-fn an_error_without_an_id_costs_the_same_beside_many_calls() -> Test {
-    let cost = |others: usize| -> Result<Duration, Box<dyn Error>> {
+fn an_error_without_an_id_takes_no_longer_beside_many_pending_calls() -> Test {
+    let shortest_time = |others: usize| -> Result<Duration, Box<dyn Error>> {
         let mut connection = Connection::<Box<RawValue>>::new(Config::new(Profile::GENERIC));
         for _ in 0..others {
             connection.call("m".into(), None, None).map_err(|_| "a call is refused")?;
@@ -212,7 +215,7 @@ fn an_error_without_an_id_costs_the_same_beside_many_calls() -> Test {
         });
         Ok(rounds.min().unwrap_or_default())
     };
-    let (few, many) = (cost(10)?, cost(100_000)?);
+    let (few, many) = (shortest_time(10)?, shortest_time(100_000)?);
     assert!(many < few * 20 + Duration::from_millis(1), "{few:?} beside 10 calls, {many:?} beside 100 000");
     Ok(())
 }

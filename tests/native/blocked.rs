@@ -1,5 +1,5 @@
-//! Timeouts after the thread was blocked or its process was suspended. Input that has arrived must be read before a
-//! call or a message times out.
+//! Timeouts after the thread of a link was blocked. A suspended process has the same effect. If input arrived
+//! meanwhile, the link must read the input before a call or a message times out.
 
 use std::error::Error;
 use std::io::Write;
@@ -17,9 +17,10 @@ use crate::wire::{TEST_TIMEOUT, frame};
 
 type Test = Result<(), Box<dyn Error>>;
 
-const SOON: Duration = Duration::from_millis(50);
+const SHORT_TIMEOUT: Duration = Duration::from_millis(50);
 
-/// Returns a client on a real socket, and the socket of the peer. Only the reactor knows whether input has arrived.
+/// Returns a client on a real socket, and the socket of the peer. With a real socket, only the reactor of tokio notices
+/// that input has arrived.
 fn socket() -> Result<(Client, Blocking), Box<dyn Error>> {
     let (near, far) = Blocking::pair()?;
     near.set_nonblocking(true)?;
@@ -31,11 +32,11 @@ fn socket() -> Result<(Client, Blocking), Box<dyn Error>> {
 async fn an_answer_that_arrived_while_the_thread_was_blocked_is_read_before_its_call_times_out() -> Test {
     for bytes in [1, 100_000] {
         let (client, mut far) = socket()?;
-        let call = client.call::<String>("late", &()).timeout(SOON).start();
+        let call = client.call::<String>("late", &()).timeout(SHORT_TIMEOUT).start();
         let answer = format!(r#"{{"jsonrpc":"2.0","id":1,"result":"{}"}}"#, "x".repeat(bytes));
         far.write_all(&frame(&answer))?;
-        thread::sleep(2 * SOON);
-        // This call wakes the task of the link, so the task runs before the reactor.
+        thread::sleep(2 * SHORT_TIMEOUT);
+        // This call wakes the task of the link, so the task runs before the reactor has noticed the input.
         let next = client.call::<Value>("next", &()).start();
         assert_eq!(timeout(TEST_TIMEOUT, call).await?.map(|text| text.len()), Ok(bytes));
         drop(next);
@@ -44,7 +45,7 @@ async fn an_answer_that_arrived_while_the_thread_was_blocked_is_read_before_its_
 }
 
 #[tokio::test]
-async fn the_rest_of_a_message_that_arrived_while_the_thread_was_blocked_is_read_before_it_times_out() -> Test {
+async fn a_message_whose_rest_arrived_while_the_thread_was_blocked_is_read_before_it_times_out() -> Test {
     let (near, mut far) = Blocking::pair()?;
     near.set_nonblocking(true)?;
     let (reader, writer) = UnixStream::from_std(near)?.into_split();
@@ -58,7 +59,7 @@ async fn the_rest_of_a_message_that_arrived_while_the_thread_was_blocked_is_read
     // During this pause, the link reads the beginning of the message.
     tokio::time::sleep(Duration::from_millis(10)).await;
     far.write_all(rest)?;
-    thread::sleep(2 * SOON);
+    thread::sleep(2 * SHORT_TIMEOUT);
     let next = client.call::<Value>("next", &()).start();
     assert_eq!(timeout(TEST_TIMEOUT, call).await?, Ok(7));
     drop(next);
@@ -74,7 +75,7 @@ async fn a_peer_that_never_stops_sending_does_not_prevent_the_timeout_of_a_call(
         let message = frame(r#"{"jsonrpc":"2.0","method":"noise"}"#).repeat(1_000);
         while far.write_all(&message).await.is_ok() {}
     });
-    let call = client.call::<Value>("never", &()).timeout(SOON).start();
+    let call = client.call::<Value>("never", &()).timeout(SHORT_TIMEOUT).start();
     assert_eq!(timeout(TEST_TIMEOUT, call).await?, Err(CallError::TimedOut));
     flood.abort();
     Ok(())

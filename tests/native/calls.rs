@@ -209,7 +209,7 @@ async fn a_call_that_is_dropped_is_cancelled() -> Test {
     assert_eq!(there.receive().await?["method"], "build");
     let cancel = json!({ "jsonrpc": "2.0", "method": "$/cancelRequest", "params": { "id": 1 } });
     assert_eq!(there.receive().await?, cancel);
-    // A call that has its answer is not cancelled.
+    // A call that has ended with its answer is not cancelled.
     let call = client.call::<()>("quick", &()).start();
     there.receive().await?;
     there.send(r#"{"jsonrpc":"2.0","id":2,"result":null}"#).await?;
@@ -241,7 +241,7 @@ async fn a_handler_that_only_computes_is_cancelled_when_it_yields() -> Test {
         tokio::task::yield_now().await;
     }
     drop(call);
-    // The method holds one reference, and the future of its handler another.
+    // The test has one reference, and the registered method has another. The future of the handler has a third.
     tokio::time::timeout(TEST_TIMEOUT, async {
         while Arc::strong_count(&steps) > 2 {
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -278,10 +278,10 @@ async fn progress_is_passed_to_the_listener_of_its_call() -> Test {
     Ok(())
 }
 
-/// A listener of progress may own the last client of its link, or another call. Dropping such a listener locks the
-/// link. It would cause a deadlock if the link dropped the listener while the link is locked.
+/// A listener of progress may own the last client of its link, or another call. The drop of such a listener locks the
+/// link. So the link must not be locked already when it drops the listener. Otherwise there is a deadlock.
 #[test]
-fn the_listener_of_a_call_that_is_refused_may_own_the_link() -> Test {
+fn a_refused_call_drops_its_listener_without_a_deadlock() -> Test {
     async fn calls() -> Test {
         // This call is refused because the link has ended.
         let (transport, there) = transport_with_remote_end()?;
@@ -315,7 +315,7 @@ fn the_listener_of_a_call_that_is_refused_may_own_the_link() -> Test {
 }
 
 #[tokio::test]
-async fn too_many_calls_are_refused_and_the_others_go_on() -> Test {
+async fn calls_beyond_the_limit_are_refused_and_the_pending_calls_continue() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport.with_limits(limits(|limits: &mut Limits| limits.pending_calls = 2)));
     let first = client.call::<u32>("a", &()).start();

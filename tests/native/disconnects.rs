@@ -19,7 +19,7 @@ use crate::wire::{TEST_TIMEOUT, frame, transport_with_remote_end, transport_with
 type Test = Result<(), Box<dyn Error>>;
 
 #[tokio::test]
-async fn the_end_of_the_stream_ends_all_calls_and_later_ones_fail_at_once() -> Test {
+async fn the_end_of_the_stream_ends_all_calls_and_later_calls_fail_at_once() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let calls: Vec<_> = (0..100).map(|_| client.call::<()>("wait", &()).start()).collect();
@@ -55,16 +55,16 @@ async fn a_peer_that_only_stops_reading_is_noticed_at_the_next_write() -> Test {
     near.set_nonblocking(true)?;
     let (reader, writer) = tokio::net::UnixStream::from_std(near)?.into_split();
     let client = Client::new(Transport::new(reader, writer, Framing::ContentLength)?);
-    let waiting = client.call::<()>("wait", &()).timeout(None).start();
+    let pending_call = client.call::<()>("wait", &()).timeout(None).start();
     far.shutdown(Shutdown::Read)?;
     let next = client.call::<()>("next", &()).timeout(None).start();
-    for call in [waiting, next] {
+    for call in [pending_call, next] {
         let outcome = timeout(TEST_TIMEOUT, call).await?;
         assert!(matches!(outcome, Err(CallError::Lost(Closed::Io(ErrorKind::BrokenPipe, _)))), "{outcome:?}");
     }
     assert_eq!(client.pending(), 0);
     assert!(matches!(timeout(TEST_TIMEOUT, client.closed()).await?, Closed::Io(ErrorKind::BrokenPipe, _)));
-    // The peer has closed only its reading direction until now.
+    // Until this line, the peer has only stopped reading. The socket itself was open.
     drop(far);
     Ok(())
 }
@@ -187,7 +187,7 @@ async fn a_stopped_server_stops_reading_and_answers_running_requests() -> Test {
 }
 
 #[tokio::test]
-async fn a_server_that_is_dropped_while_it_runs_ends_its_link_and_its_work() -> Test {
+async fn a_server_that_is_dropped_while_it_runs_ends_its_link_and_drops_its_handlers() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut received) = mpsc::unbounded_channel();
     let server = Server::new(transport);
@@ -257,8 +257,8 @@ fn final_messages(framing: Framing, count: usize) -> Vec<u8> {
     bytes
 }
 
-/// Starts a peer whose handler of `note` takes a millisecond. Calls a method, runs `after_call`, and expects the
-/// response and `count` notifications.
+/// Starts a peer whose handler of `note` takes a millisecond. Makes a call, and runs `after_call`, in which the remote
+/// end may send its last messages. Expects `count` notifications and the response.
 async fn expect_final_messages(transport: Transport, after_call: impl FnOnce() -> Test, count: usize) -> Test {
     let peer = Peer::new(transport);
     let received = Arc::new(AtomicUsize::new(0));
@@ -266,7 +266,7 @@ async fn expect_final_messages(transport: Transport, after_call: impl FnOnce() -
     let back = peer.client().clone();
     peer.on_notify("note", move |_: Value, _: Context| {
         counted.fetch_add(1, Ordering::Relaxed);
-        // A peer that has closed the connection receives nothing.
+        // This write fails if the remote end has closed the connection. The failure must not end the reading.
         let _ = back.notify("heard", &());
         std::thread::sleep(Duration::from_millis(1));
     });
@@ -281,7 +281,7 @@ async fn expect_final_messages(transport: Transport, after_call: impl FnOnce() -
 }
 
 #[tokio::test]
-async fn messages_before_the_end_are_handled_by_slow_handlers() -> Test {
+async fn messages_before_the_end_of_the_stream_are_all_handled_by_a_slow_handler() -> Test {
     const COUNT: usize = 800;
     // The peer closes its socket and leaves a part of the input unread.
     let (here, mut there) = UnixStream::pair()?;
@@ -306,7 +306,7 @@ async fn messages_before_the_end_are_handled_by_slow_handlers() -> Test {
 }
 
 #[tokio::test]
-async fn a_listener_of_progress_that_panics_ends_nothing() -> Test {
+async fn a_listener_of_progress_that_panics_does_not_end_its_call() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let (report, mut reported) = mpsc::unbounded_channel();
     let client = Client::new(transport.on_diagnostic(move |diagnostic| {

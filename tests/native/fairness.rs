@@ -18,7 +18,7 @@ use crate::wire::{TEST_TIMEOUT, frame, limits, transport_with_remote_end, transp
 
 type Test = Result<(), Box<dyn Error>>;
 
-/// Starts a task on the same thread that counts how often it runs. Returns the count and the task.
+/// Starts a task that shares the thread of the test, and counts how often it runs. Returns this count and the task.
 fn counter() -> (Arc<AtomicUsize>, JoinHandle<()>) {
     let turns = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&turns);
@@ -73,7 +73,8 @@ async fn the_link_yields_while_it_decodes_rejected_bytes_again() -> Test {
         }
     }));
     let serving = tokio::spawn(server.run());
-    // The number of bytes that a decoder may decode again grows with the number of bytes that it has received.
+    // The number of bytes that a decoder decodes again is limited. The limit grows with the received bytes, so the
+    // decoder first receives 16 MB.
     for _ in 0..16 {
         there.send_bytes(&frame(&format!("{{\"jsonrpc\":\"2.0\",\"method\":\"n\"{}}}", " ".repeat(LENGTH)))).await?;
     }
@@ -87,10 +88,11 @@ async fn the_link_yields_while_it_decodes_rejected_bytes_again() -> Test {
     there.finish().await?;
     timeout(TEST_TIMEOUT, serving).await??;
     counter_task.abort();
-    let at: Vec<usize> = received.try_iter().collect();
-    assert!(at.len() >= 100, "{} bodies were rejected", at.len());
-    let most = at.chunk_by(|one, next| one == next).map(<[usize]>::len).max().unwrap_or_default();
-    assert!(most <= 40, "{most} megabytes were read again before another task ran");
+    let turns_at_rejections: Vec<usize> = received.try_iter().collect();
+    assert!(turns_at_rejections.len() >= 100, "{} bodies were rejected", turns_at_rejections.len());
+    let longest_run = turns_at_rejections.chunk_by(|one, next| one == next).map(<[usize]>::len).max();
+    let longest_run = longest_run.unwrap_or_default();
+    assert!(longest_run <= 40, "{longest_run} megabytes were decoded again before another task ran");
     Ok(())
 }
 
@@ -118,11 +120,12 @@ async fn other_tasks_run_while_the_handlers_of_one_batch_run() -> Test {
     there.finish().await?;
     timeout(TEST_TIMEOUT, serving).await??;
     counter_task.abort();
-    let at: Vec<usize> = reported.try_iter().collect();
-    assert_eq!(at.len(), CALLS + 1);
-    assert!(at.is_sorted(), "the handlers must run in the order of their calls");
-    let most = at.chunk_by(|one, next| one == next).map(<[usize]>::len).max().unwrap_or_default();
-    assert!(most <= 300, "{most} handlers of one batch began before another task ran");
+    let turns_at_calls: Vec<usize> = reported.try_iter().collect();
+    assert_eq!(turns_at_calls.len(), CALLS + 1);
+    assert!(turns_at_calls.is_sorted(), "the handlers must run in the order of their calls");
+    let longest_run = turns_at_calls.chunk_by(|one, next| one == next).map(<[usize]>::len).max();
+    let longest_run = longest_run.unwrap_or_default();
+    assert!(longest_run <= 300, "{longest_run} handlers of one batch began before another task ran");
     Ok(())
 }
 
@@ -176,8 +179,8 @@ async fn a_complete_message_does_not_time_out_while_slow_handlers_delay_its_link
             framing.encode(&text, &mut bytes);
             bytes
         };
-        // The beginning of the first message arrives 200 ms before its rest. Then the handlers of all messages take
-        // longer than the timeout of an incomplete message.
+        // The first message is incomplete for 200 ms, which is less than the timeout of 300 ms. Then the handlers of
+        // all messages together take 1.2 s. In this time, no message may time out.
         let all: Vec<u8> = (1..=CALLS).flat_map(request).collect();
         let (first, rest) = all.split_at(30);
         there.send_bytes(first).await?;

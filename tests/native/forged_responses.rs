@@ -1,4 +1,5 @@
-//! Forged answers: answers to requests that have not been written yet, so that the peer cannot know them.
+//! Forged answers: answers to requests that the link has not written yet. A peer cannot know such a request, so it has
+//! guessed the id.
 
 use std::error::Error;
 use std::io;
@@ -19,10 +20,10 @@ use crate::wire::{TEST_TIMEOUT, limits, transport_with_remote_end_of};
 
 type Test = Result<(), Box<dyn Error>>;
 
-/// A writer that accepts this many bytes, and then blocks.
-struct Stopping(usize);
+/// A writer that accepts a number of bytes, and then blocks. The field is the number of bytes that it still accepts.
+struct BlockingWriter(usize);
 
-impl AsyncWrite for Stopping {
+impl AsyncWrite for BlockingWriter {
     fn poll_write(mut self: Pin<&mut Self>, _: &mut TaskContext<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let count = bytes.len().min(self.0);
         self.0 -= count;
@@ -38,10 +39,10 @@ impl AsyncWrite for Stopping {
     }
 }
 
-/// Returns a transport that accepts `bytes` bytes of output, and the stream for its input.
-fn stopping(bytes: usize, framing: Framing) -> io::Result<(Transport, DuplexStream)> {
+/// Returns a transport whose output blocks after `bytes` bytes, and the stream on which the test sends its input.
+fn blocking_transport(bytes: usize, framing: Framing) -> io::Result<(Transport, DuplexStream)> {
     let (near, far) = tokio::io::duplex(64 * 1024);
-    Ok((Transport::new(near, Stopping(bytes), framing)?, far))
+    Ok((Transport::new(near, BlockingWriter(bytes), framing)?, far))
 }
 
 fn frame_of(framing: Framing, text: &str) -> Vec<u8> {
@@ -51,12 +52,12 @@ fn frame_of(framing: Framing, text: &str) -> Vec<u8> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_is_accepted_once_its_request_is_written_except_the_last_byte() -> Test {
+async fn an_answer_is_accepted_once_at_most_one_byte_of_its_request_is_unwritten() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
         let length = frame_of(framing, r#"{"jsonrpc":"2.0","id":1,"method":"ask","params":[1]}"#).len();
         // The writer accepts no byte of the second request, so its answer is always forged.
         for (bytes, is_answered) in [(0, false), (length - 2, false), (length - 1, true), (length, true)] {
-            let (transport, mut there) = stopping(bytes, framing)?;
+            let (transport, mut there) = blocking_transport(bytes, framing)?;
             let client = Client::new(transport);
             let calls = [1, 2].map(|number| client.call::<Value>("ask", &[number]).start());
             for id in 1..=2 {
@@ -73,7 +74,7 @@ async fn an_answer_is_accepted_once_its_request_is_written_except_the_last_byte(
 }
 
 #[tokio::test(start_paused = true)]
-async fn forged_answers_do_not_grow_the_queue() -> Test {
+async fn forged_answers_do_not_free_space_in_the_queue() -> Test {
     let forms: [fn(u32) -> String; 4] = [
         |id| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":1}}"#),
         |id| format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":1,"message":"no"}}}}"#),
@@ -81,7 +82,7 @@ async fn forged_answers_do_not_grow_the_queue() -> Test {
         |id| format!(r#"[{{"jsonrpc":"2.0","id":{id},"result":1}},{{"jsonrpc":"2.0","id":{id}}}]"#),
     ];
     for form in forms {
-        let (transport, mut there) = stopping(100, Framing::ContentLength)?;
+        let (transport, mut there) = blocking_transport(100, Framing::ContentLength)?;
         let unmatched = Arc::new(AtomicUsize::new(0));
         let reported = Arc::clone(&unmatched);
         let transport = transport.on_diagnostic(move |diagnostic| {
@@ -122,7 +123,7 @@ async fn forged_answers_do_not_grow_the_queue() -> Test {
 
 #[tokio::test(start_paused = true)]
 async fn forged_progress_and_items_are_ignored() -> Test {
-    let (transport, mut there) = stopping(0, Framing::ContentLength)?;
+    let (transport, mut there) = blocking_transport(0, Framing::ContentLength)?;
     let client = Client::new(transport);
     let received = Arc::new(Mutex::new(Vec::new()));
     let reported = Arc::clone(&received);
@@ -149,7 +150,8 @@ async fn forged_progress_and_items_are_ignored() -> Test {
 async fn responses_to_written_requests_are_accepted_while_later_requests_are_written() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
         let (transport, mut there) = transport_with_remote_end_of(1_000, framing)?;
-        // If answered calls still counted as unwritten, the limit would refuse a later call.
+        // The limit is about ten requests. If requests still counted as unwritten after their answers, the limit would
+        // refuse a later call.
         let limits = limits(|limits: &mut Limits| limits.unwritten_bytes = 100_000);
         let client = Client::new(transport.with_limits(limits));
         let filler = "x".repeat(10_000);

@@ -1,5 +1,5 @@
-//! Bytes outside of frames, and frames without a message. They are reported or answered, and the next valid frame is
-//! served.
+//! Bytes outside of frames, and frames without a message. A link reports or answers both, and serves the next valid
+//! frame.
 
 use std::error::Error;
 use std::io;
@@ -21,13 +21,13 @@ type Test = Result<(), Box<dyn Error>>;
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
 
-fn serving(transport: Transport) {
+fn serve_ping(transport: Transport) {
     let server = Server::new(transport);
     server.method_sync("ping", |(): (), _: Context| Ok::<_, RpcError>("pong"));
     server.forget();
 }
 
-/// Returns the errors that arrive before the answer to [`PING`].
+/// Returns the errors that the server sends before its answer to [`PING`].
 async fn errors_before_pong(there: &mut RemoteEnd) -> Result<Vec<Value>, Box<dyn Error>> {
     let mut errors = Vec::new();
     loop {
@@ -43,7 +43,7 @@ async fn errors_before_pong(there: &mut RemoteEnd) -> Result<Vec<Value>, Box<dyn
 /// Sends bytes and then a valid request. Returns the errors with which the server answers the bytes.
 async fn answers_to(bytes: &[u8]) -> Result<Vec<Value>, Box<dyn Error>> {
     let (transport, mut there) = transport_with_remote_end()?;
-    serving(transport);
+    serve_ping(transport);
     there.send_bytes(bytes).await?;
     there.send(PING).await?;
     errors_before_pong(&mut there).await
@@ -60,12 +60,12 @@ fn error(code: i64, message: &str, reason: Option<&str>) -> Value {
 #[tokio::test]
 async fn each_fault_is_answered_once_and_the_next_request_is_served() -> Test {
     let parse_error = || error(-32700, "Parse error", None);
-    let short = {
+    let message_and_noise = {
         let mut bytes = frame(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
         bytes.extend_from_slice(b"}}}");
         bytes
     };
-    let cut = b"Content-Length: 37\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}".to_vec();
+    let length_too_short = b"Content-Length: 37\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}".to_vec();
     for (bytes, expected) in [
         (b"".to_vec(), vec![]),
         (b"\r\n\r\n".to_vec(), vec![]),
@@ -78,13 +78,13 @@ async fn each_fault_is_answered_once_and_the_next_request_is_served() -> Test {
             b"Content-Length: 99999999999999999999999\r\n\r\n".to_vec(),
             vec![error(-32600, "Invalid Request", Some("oversize"))],
         ),
-        (cut, vec![parse_error()]),
+        (length_too_short, vec![parse_error()]),
         (frame("[1"), vec![parse_error()]),
     ] {
         assert_eq!(answers_to(&bytes).await?, expected, "{}", String::from_utf8_lossy(&bytes));
     }
     // A fault after a valid message has a separate answer.
-    let answers = answers_to(&short).await?;
+    let answers = answers_to(&message_and_noise).await?;
     assert_eq!(answers.len(), 2);
     assert_eq!(answers.get(1), Some(&parse_error()));
     Ok(())
@@ -117,7 +117,7 @@ async fn a_message_with_a_refused_header_is_answered_with_its_id() -> Test {
 async fn a_stalled_message_is_abandoned_without_a_reply() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut received) = mpsc::unbounded_channel();
-    serving(transport.on_diagnostic(move |diagnostic| {
+    serve_ping(transport.on_diagnostic(move |diagnostic| {
         if let Diagnostic::Frame(fault) = diagnostic {
             let _ = sender.send(fault);
         }
@@ -128,7 +128,7 @@ async fn a_stalled_message_is_abandoned_without_a_reply() -> Test {
     assert!((30_000..30_100).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());
     there.send(PING).await?;
     assert_eq!(errors_before_pong(&mut there).await?, [] as [Value; 0]);
-    // Between messages, no timeout runs.
+    // The timeout applies only to an incomplete message, not to the time between two messages.
     tokio::time::sleep(Duration::from_secs(3_600)).await;
     there.send(PING).await?;
     assert_eq!(errors_before_pong(&mut there).await?, [] as [Value; 0]);
@@ -139,7 +139,7 @@ async fn a_stalled_message_is_abandoned_without_a_reply() -> Test {
 async fn stalled_messages_are_abandoned_one_after_the_other() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut received) = mpsc::unbounded_channel();
-    serving(transport.on_diagnostic(move |diagnostic| {
+    serve_ping(transport.on_diagnostic(move |diagnostic| {
         if let Diagnostic::Frame(fault) = diagnostic {
             let _ = sender.send(fault);
         }
@@ -161,7 +161,7 @@ async fn a_stalled_message_over_the_limit_is_abandoned_with_its_received_part() 
     let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut received) = mpsc::unbounded_channel();
     let limits = limits(|limits: &mut Limits| limits.message_bytes = 100);
-    serving(transport.with_limits(limits).on_diagnostic(move |diagnostic| {
+    serve_ping(transport.with_limits(limits).on_diagnostic(move |diagnostic| {
         if let Diagnostic::Frame(fault) = diagnostic {
             let _ = sender.send(fault);
         }
@@ -174,8 +174,8 @@ async fn a_stalled_message_over_the_limit_is_abandoned_with_its_received_part() 
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
         assert_eq!(received.recv().await, Some(FrameFault::Oversize { length: Some(1_000) }));
-        let came = header.len() + pieces.concat().len();
-        assert_eq!(received.recv().await, Some(FrameFault::TimedOut { received_bytes: came }));
+        let received_bytes = header.len() + pieces.concat().len();
+        assert_eq!(received.recv().await, Some(FrameFault::TimedOut { received_bytes }));
     }
     there.send(PING).await?;
     assert_eq!(errors_before_pong(&mut there).await?.len(), 3, "each message must have one answer");
@@ -221,10 +221,10 @@ async fn a_message_may_arrive_one_byte_at_a_time() -> Test {
     Ok(())
 }
 
-/// An input that returns `Interrupted` before each byte.
+/// An input that returns the error `Interrupted` before each byte.
 struct Interrupted<R> {
     input: R,
-    is_next: bool,
+    was_interrupted: bool,
 }
 
 impl<R: AsyncRead + Unpin> AsyncRead for Interrupted<R> {
@@ -233,15 +233,15 @@ impl<R: AsyncRead + Unpin> AsyncRead for Interrupted<R> {
         context: &mut TaskContext<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if !self.is_next {
-            self.is_next = true;
+        if !self.was_interrupted {
+            self.was_interrupted = true;
             return Poll::Ready(Err(io::ErrorKind::Interrupted.into()));
         }
         let mut byte = [0];
         let mut one = ReadBuf::new(&mut byte);
         ready!(Pin::new(&mut self.input).poll_read(context, &mut one))?;
         buffer.put_slice(one.filled());
-        self.is_next = false;
+        self.was_interrupted = false;
         Poll::Ready(Ok(()))
     }
 }
@@ -251,7 +251,7 @@ async fn an_input_that_is_interrupted_before_every_byte_is_read_completely() -> 
     let (near, far) = tokio::io::duplex(64 * 1024);
     let mut there = RemoteEnd::new(far);
     let (input, output) = tokio::io::split(near);
-    let transport = Transport::new(Interrupted { input, is_next: false }, output, Framing::ContentLength)?;
+    let transport = Transport::new(Interrupted { input, was_interrupted: false }, output, Framing::ContentLength)?;
     let server = Server::new(transport);
     server.method_sync("ping", |(): (), _: Context| Ok::<_, RpcError>("pong"));
     let running = tokio::spawn(server.run());
@@ -318,7 +318,7 @@ async fn a_banner_before_the_first_line_is_ignored_by_a_client() -> Test {
 }
 
 #[tokio::test]
-async fn ten_lines_that_are_not_messages_end_the_link_with_their_own_error() -> Test {
+async fn ten_lines_that_are_not_messages_end_the_link_with_an_error_that_counts_them() -> Test {
     let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::Newline)?;
     let client = Client::new(transport);
     let call = client.call::<u32>("count", &()).start();
@@ -373,7 +373,7 @@ async fn an_error_or_a_diagnostic_names_the_framing_of_a_peer_with_another_frami
 #[tokio::test]
 async fn a_message_over_the_limit_is_refused_before_its_body_arrives() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
-    serving(transport.with_limits(limits(|limits: &mut Limits| limits.message_bytes = 100)));
+    serve_ping(transport.with_limits(limits(|limits: &mut Limits| limits.message_bytes = 100)));
     there.send_bytes(b"Content-Length: 101\r\n\r\n").await?;
     assert_eq!(there.receive().await?, error(-32600, "Invalid Request", Some("oversize")));
     there.send_bytes(&[b'x'; 101]).await?;
@@ -386,7 +386,7 @@ async fn a_message_over_the_limit_is_refused_before_its_body_arrives() -> Test {
 async fn a_rejected_message_is_reported_with_its_id_even_if_the_id_is_null() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut received) = mpsc::unbounded_channel();
-    serving(transport.on_diagnostic(move |diagnostic| {
+    serve_ping(transport.on_diagnostic(move |diagnostic| {
         let line = match diagnostic {
             Diagnostic::Rejected { id, method, error } => format!("{} {id:?} {method:?}", error.code),
             Diagnostic::Frame(fault) => format!("{fault:?}"),
@@ -416,7 +416,7 @@ async fn a_rejected_message_is_reported_with_its_id_even_if_the_id_is_null() -> 
     assert_eq!(
         timeout(TEST_TIMEOUT, received.recv()).await?.as_deref(),
         Some("InvalidHeader"),
-        "one report for one fault"
+        "a fault must be reported once"
     );
     there.send(PING).await?;
     there.receive().await?;

@@ -1,4 +1,4 @@
-//! An answer that cannot be read ends its own call, and no other.
+//! Answers that cannot be read. Such an answer ends the call to which it belongs, and no other call.
 
 use std::error::Error;
 use std::time::Duration;
@@ -22,8 +22,9 @@ fn frame_of(framing: Framing, text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Starts `count` calls without a timeout, and reads their requests. The link accepts messages of up to 2,000 bytes.
-async fn waiting(
+/// Starts `count` calls without a timeout, and reads their requests. Returns the client, the calls and the remote end.
+/// The link accepts messages of up to 2,000 bytes.
+async fn client_with_calls(
     framing: Framing,
     count: usize,
     change: impl FnOnce(Transport) -> Transport,
@@ -38,8 +39,8 @@ async fn waiting(
     Ok((client, calls, there))
 }
 
-/// Returns unreadable answers to the call with this id.
-fn unreadable(id: u64) -> Vec<(String, Unreadable)> {
+/// Returns unreadable answers to the call with this id, each with the reason why it is unreadable.
+fn unreadable_answers(id: u64) -> Vec<(String, Unreadable)> {
     let answer = |result: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
     let long = "x".repeat(3_000);
     let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
@@ -62,13 +63,17 @@ fn unreadable(id: u64) -> Vec<(String, Unreadable)> {
 }
 
 #[tokio::test]
-async fn an_unreadable_answer_ends_its_own_call_and_no_other() -> Test {
+async fn an_unreadable_answer_ends_the_call_with_its_id_and_no_other_call() -> Test {
     for framing in FRAMINGS {
-        for (text, why) in unreadable(2) {
-            let (client, calls, mut there) = waiting(framing, 3, |transport| transport).await?;
+        for (text, why) in unreadable_answers(2) {
+            let (client, calls, mut there) = client_with_calls(framing, 3, |transport| transport).await?;
             there.send_bytes(&frame_of(framing, &text)).await?;
             let mut calls = calls.into_iter();
-            let (first, second, third) = (calls.next().ok_or("")?, calls.next().ok_or("")?, calls.next().ok_or("")?);
+            let (first, second, third) = (
+                calls.next().ok_or("a call is missing")?,
+                calls.next().ok_or("a call is missing")?,
+                calls.next().ok_or("a call is missing")?,
+            );
             let end =
                 timeout(TEST_TIMEOUT, second).await.map_err(|_| format!("{framing}: {text:.80} ended nothing"))?;
             assert_eq!(end, Err(CallError::Unreadable(why)), "{framing}: {text:.80}");
@@ -85,15 +90,15 @@ async fn an_unreadable_answer_ends_its_own_call_and_no_other() -> Test {
 }
 
 #[tokio::test]
-async fn many_unreadable_answers_end_their_own_calls_and_no_other() -> Test {
+async fn many_unreadable_answers_end_the_calls_with_their_ids_and_no_other_call() -> Test {
     for framing in FRAMINGS {
-        let (_client, mut calls, mut there) = waiting(framing, 30, |transport| transport).await?;
+        let (_client, mut calls, mut there) = client_with_calls(framing, 30, |transport| transport).await?;
         for id in 1..30 {
             let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":NaN}}"#);
             there.send_bytes(&frame_of(framing, &answer)).await?;
         }
         there.send_bytes(&frame_of(framing, r#"{"jsonrpc":"2.0","id":30,"result":30}"#)).await?;
-        let last = calls.pop().ok_or("")?;
+        let last = calls.pop().ok_or("a call is missing")?;
         for call in calls {
             let end = timeout(TEST_TIMEOUT, call).await?;
             assert_eq!(end, Err(CallError::Unreadable(Unreadable::NotJson)), "{framing}");
@@ -103,8 +108,8 @@ async fn many_unreadable_answers_end_their_own_calls_and_no_other() -> Test {
     Ok(())
 }
 
-/// Returns answers without a readable id.
-fn nameless() -> Vec<(String, Unreadable)> {
+/// Returns answers without a readable id, each with the reason why it is unreadable.
+fn answers_without_id() -> Vec<(String, Unreadable)> {
     let long = "x".repeat(3_000);
     vec![
         (format!(r#"{{"jsonrpc":"2.0","result":"{long}","id":1}}"#), Unreadable::TooLarge),
@@ -117,10 +122,10 @@ fn nameless() -> Vec<(String, Unreadable)> {
 #[tokio::test]
 async fn an_answer_without_a_readable_id_ends_the_only_pending_call() -> Test {
     for framing in FRAMINGS {
-        for (text, why) in nameless() {
-            let (_client, calls, mut there) = waiting(framing, 1, |transport| transport).await?;
+        for (text, why) in answers_without_id() {
+            let (_client, calls, mut there) = client_with_calls(framing, 1, |transport| transport).await?;
             there.send_bytes(&frame_of(framing, &text)).await?;
-            let call = calls.into_iter().next().ok_or("")?;
+            let call = calls.into_iter().next().ok_or("a call is missing")?;
             let end = timeout(TEST_TIMEOUT, call).await.map_err(|_| format!("{framing}: {text:.80} ended nothing"))?;
             assert_eq!(end, Err(CallError::Unreadable(why)), "{framing}: {text:.80}");
         }
@@ -131,16 +136,16 @@ async fn an_answer_without_a_readable_id_ends_the_only_pending_call() -> Test {
 #[tokio::test]
 async fn an_answer_without_an_id_ends_none_of_several_calls_and_is_reported() -> Test {
     for framing in FRAMINGS {
-        for (text, why) in nameless() {
+        for (text, why) in answers_without_id() {
             let (sender, mut received) = mpsc::unbounded_channel();
-            let listen = |transport: Transport| {
+            let configure = |transport: Transport| {
                 transport.on_diagnostic(move |diagnostic| {
                     if let Diagnostic::UnreadableAnswer(why) = diagnostic {
                         let _ = sender.send(why);
                     }
                 })
             };
-            let (client, _calls, mut there) = waiting(framing, 2, listen).await?;
+            let (client, _calls, mut there) = client_with_calls(framing, 2, configure).await?;
             there.send_bytes(&frame_of(framing, &text)).await?;
             assert_eq!(timeout(TEST_TIMEOUT, received.recv()).await?, Some(why), "{framing}: {text:.80}");
             assert_eq!(client.pending(), 2);
@@ -166,7 +171,7 @@ async fn the_late_answer_to_a_dropped_call_ends_no_other_call() -> Test {
     there.send(r#"{"jsonrpc":"2.0","result":NaN}"#).await?;
     assert_eq!(timeout(TEST_TIMEOUT, received.recv()).await?, Some(Unreadable::NotJson));
     assert_eq!(client.pending(), 1);
-    // After the answer to the dropped call, a further answer can only belong to the other call.
+    // The peer has answered the dropped call now. So an answer without an id can only belong to the pending call.
     there.send(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32800,"message":"Request cancelled"}}"#).await?;
     there.send(r#"{"jsonrpc":"2.0","result":NaN}"#).await?;
     assert_eq!(timeout(TEST_TIMEOUT, call).await?, Err(CallError::Unreadable(Unreadable::NotJson)));
@@ -174,7 +179,7 @@ async fn the_late_answer_to_a_dropped_call_ends_no_other_call() -> Test {
 }
 
 #[tokio::test]
-async fn an_unreadable_call_of_the_peer_ends_no_own_call() -> Test {
+async fn an_unreadable_request_of_the_peer_ends_no_call_to_the_peer() -> Test {
     for framing in FRAMINGS {
         let (transport, mut there) = transport_with_remote_end_of(64 * 1024, framing)?;
         let peer = Peer::new(transport.with_limits(limits(|limits: &mut Limits| limits.message_bytes = 2_000)));
@@ -187,7 +192,8 @@ async fn an_unreadable_call_of_the_peer_ends_no_own_call() -> Test {
             r#"{"jsonrpc":"2.0","id":1,"method":"log","params":[NaN]}"#.to_owned(),
             r#"{"level":30,"id":1,"result":NaN}"#.to_owned(),
         ] {
-            // A line of a log is not an answer. The same text in a frame could be an answer.
+            // The last text is a line of a log. With lines as the framing, it is not taken for an answer. In a frame,
+            // it could be an answer, so the test does not send it there.
             if framing == Framing::Newline || text.contains("method") {
                 there.send_bytes(&frame_of(framing, &text)).await?;
             }
@@ -207,31 +213,31 @@ async fn the_id_of_an_answer_that_is_too_long_is_found_in_its_first_kibibyte() -
             let padding = "x".repeat(id_ends_at - start.len() - end.len());
             format!("{start}{padding}{end}\"result\":\"{}\"}}", "x".repeat(3_000))
         };
-        let (client, calls, mut there) = waiting(framing, 2, |transport| transport).await?;
+        let (client, calls, mut there) = client_with_calls(framing, 2, |transport| transport).await?;
         there.send_bytes(&frame_of(framing, &answer(1_025))).await?;
         there.send_bytes(&frame_of(framing, &answer(1_024))).await?;
-        let call = calls.into_iter().nth(1).ok_or("")?;
+        let call = calls.into_iter().nth(1).ok_or("a call is missing")?;
         assert_eq!(timeout(TEST_TIMEOUT, call).await?, Err(CallError::Unreadable(Unreadable::TooLarge)), "{framing}");
-        assert_eq!(client.pending(), 0, "the first call was dropped with the list of calls");
+        assert_eq!(client.pending(), 0, "`into_iter` must have dropped the first call, which must have been pending");
     }
     Ok(())
 }
 
 #[tokio::test]
 async fn an_answer_with_a_wrong_content_type_ends_its_call() -> Test {
-    let (_client, calls, mut there) = waiting(Framing::ContentLength, 2, |transport| transport).await?;
+    let (_client, calls, mut there) = client_with_calls(Framing::ContentLength, 2, |transport| transport).await?;
     let body = r#"{"jsonrpc":"2.0","id":1,"result":1}"#;
     there
         .send_bytes(format!("Content-Type: application/xml\r\nContent-Length: {}\r\n\r\n{body}", body.len()).as_bytes())
         .await?;
-    let call = calls.into_iter().next().ok_or("")?;
+    let call = calls.into_iter().next().ok_or("a call is missing")?;
     assert_eq!(timeout(TEST_TIMEOUT, call).await?, Err(CallError::Unreadable(Unreadable::ContentType)));
-    let (_client, calls, mut there) = waiting(Framing::ContentLength, 1, |transport| transport).await?;
+    let (_client, calls, mut there) = client_with_calls(Framing::ContentLength, 1, |transport| transport).await?;
     let padding = "x".repeat(10_000);
     there
         .send_bytes(format!("Content-Length: {}\r\nX-Padding: {padding}\r\n\r\n{body}", body.len()).as_bytes())
         .await?;
-    let call = calls.into_iter().next().ok_or("")?;
+    let call = calls.into_iter().next().ok_or("a call is missing")?;
     assert_eq!(timeout(TEST_TIMEOUT, call).await?, Err(CallError::Unreadable(Unreadable::HeaderTooLarge)));
     Ok(())
 }
@@ -239,13 +245,13 @@ async fn an_answer_with_a_wrong_content_type_ends_its_call() -> Test {
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_stays_incomplete_ends_its_call() -> Test {
     for framing in FRAMINGS {
-        let listen = |transport: Transport| transport.with_payload_timeout(Duration::from_secs(30));
-        let (client, calls, mut there) = waiting(framing, 2, listen).await?;
+        let configure = |transport: Transport| transport.with_payload_timeout(Duration::from_secs(30));
+        let (client, calls, mut there) = client_with_calls(framing, 2, configure).await?;
         let answer = frame_of(framing, r#"{"jsonrpc":"2.0","id":2,"result":"slow"}"#);
         let start = tokio::time::Instant::now();
-        there.send_bytes(answer.get(..answer.len() - 10).ok_or("")?).await?;
+        there.send_bytes(answer.get(..answer.len() - 10).ok_or("the answer must have more than 10 bytes")?).await?;
         let mut calls = calls.into_iter();
-        let (first, second) = (calls.next().ok_or("")?, calls.next().ok_or("")?);
+        let (first, second) = (calls.next().ok_or("a call is missing")?, calls.next().ok_or("a call is missing")?);
         assert_eq!(second.await, Err(CallError::Unreadable(Unreadable::Stalled)), "{framing}");
         assert!((30_000..30_200).contains(&start.elapsed().as_millis()), "{framing}: {:?}", start.elapsed());
         assert_eq!(client.pending(), 1);
@@ -257,9 +263,9 @@ async fn an_answer_that_stays_incomplete_ends_its_call() -> Test {
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_arrives_slowly_is_accepted() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline] {
-        for serves in [false, true] {
+        for is_peer in [false, true] {
             let (transport, mut there) = transport_with_remote_end_of(64 * 1024, framing)?;
-            let (client, _peer) = if serves {
+            let (client, _peer) = if is_peer {
                 let peer = Peer::new(transport);
                 (peer.client().clone(), Some(peer))
             } else {
@@ -272,7 +278,8 @@ async fn an_answer_that_arrives_slowly_is_accepted() -> Test {
                 tokio::time::sleep(Duration::from_secs(20)).await;
             }
             assert_eq!(call.await, Ok("here".into()), "{framing}");
-            // Without a pending call, the timeout of a message counts from its first byte.
+            // While a call is pending, each byte restarts the timeout of a message. Without a pending call, the timeout
+            // counts from the first byte of the message.
             let (sender, mut received) = mpsc::unbounded_channel();
             let (transport, mut there) = transport_with_remote_end_of(64 * 1024, framing)?;
             let client = Client::new(transport.on_diagnostic(move |diagnostic| {

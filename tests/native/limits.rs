@@ -1,5 +1,5 @@
-//! Tests of the rows in limits.toml. The library accepts a count that is equal to the value of the row. A count above
-//! the value has the effect that the row states.
+//! Tests of the rows in limits.toml. A row has a value and states an effect. The library accepts everything up to the
+//! value. Above the value, the effect must occur.
 
 use std::error::Error;
 use std::future::pending;
@@ -37,7 +37,7 @@ fn has(row: &Value, list: &str, wanted: &str) -> bool {
 fn value_of(name: &str) -> Result<u64, Box<dyn Error>> {
     let rows = rows()?;
     let row = rows.iter().find(|row| row["name"] == name).ok_or("there is no such row")?;
-    Ok(row["value"].as_u64().ok_or("it has no value")?)
+    Ok(row["value"].as_u64().ok_or("the row has no value")?)
 }
 
 /// Generates a test for each driver, and the list `DRIVERS`. A driver is the function that tests a row. Its parameter
@@ -145,9 +145,9 @@ async fn call_timeout(limit: u64) -> Test {
     Ok(())
 }
 
-async fn pending_calls(most: u64) -> Test {
+async fn pending_calls(limit: u64) -> Test {
     let mut connection = Connection::<Box<RawValue>>::new(Config::new(Profile::GENERIC));
-    for number in 0..most {
+    for number in 0..limit {
         assert!(connection.call("a".into(), None, None).is_ok(), "{number}");
         while connection.poll_transmit().is_some() {}
     }
@@ -155,18 +155,18 @@ async fn pending_calls(most: u64) -> Test {
     Ok(())
 }
 
-async fn in_flight(most: u64) -> Test {
+async fn in_flight(limit: u64) -> Test {
     let mut there = remote_end_of_server()?;
-    for id in 0..=most {
+    for id in 0..=limit {
         there.send(&request(&json!(id), "never", &json!([]))).await?;
     }
-    assert_refused(&there.receive().await?, &json!(most), "too-many-requests");
+    assert_refused(&there.receive().await?, &json!(limit), "too-many-requests");
     Ok(())
 }
 
-async fn in_flight_bytes(most: u64) -> Test {
+async fn in_flight_bytes(limit: u64) -> Test {
     let megabyte = "x".repeat(1_000_000);
-    let fitting = most / 1_000_100;
+    let fitting = limit / 1_000_100;
     let mut there = remote_end_of_server()?;
     for id in 0..fitting + 2 {
         there.send(&request(&json!(id), "never", &json!([megabyte]))).await?;
@@ -177,21 +177,21 @@ async fn in_flight_bytes(most: u64) -> Test {
     Ok(())
 }
 
-async fn batch_items(most: u64) -> Test {
+async fn batch_items(limit: u64) -> Test {
     let batch = |length: u64| {
         let items: Vec<_> = (0..length).map(|id| json!({ "jsonrpc": "2.0", "id": id, "method": "now" })).collect();
         Value::from(items).to_string()
     };
-    let answers = answers(&[batch(most + 1), batch(most)]).await?;
+    let answers = answers(&[batch(limit + 1), batch(limit)]).await?;
     assert_refused(&answers[0], &Value::Null, "batch-too-large");
-    assert_eq!(answers[1].as_array().map(|answers| answers.len() as u64), Some(most));
+    assert_eq!(answers[1].as_array().map(|answers| answers.len() as u64), Some(limit));
     Ok(())
 }
 
-async fn id_length(most: u64) -> Test {
+async fn id_length(limit: u64) -> Test {
     // `é` has two bytes. `😀` has two UTF-16 code units and four bytes.
     for (character, units) in [("x", 1), ("é", 1), ("😀", 2)] {
-        let id = character.repeat(most as usize / units);
+        let id = character.repeat(limit as usize / units);
         let longer = format!("{id}x");
         let messages = [id.clone(), longer].map(|id| request(&json!(id), "now", &json!([])));
         let answers = answers(&messages).await?;
@@ -201,34 +201,34 @@ async fn id_length(most: u64) -> Test {
     Ok(())
 }
 
-async fn method_length(most: u64) -> Test {
-    let messages = [most, most + 1].map(|length| request(&json!(length), &"m".repeat(length as usize), &json!([])));
+async fn method_length(limit: u64) -> Test {
+    let messages = [limit, limit + 1].map(|length| request(&json!(length), &"m".repeat(length as usize), &json!([])));
     let answers = answers(&messages).await?;
     assert_eq!((&answers[0]["error"]["code"], &answers[1]["error"]["code"]), (&json!(-32601), &json!(-32600)));
     assert!(!answers[1].to_string().contains("mmm"), "{}", answers[1]);
     Ok(())
 }
 
-async fn error_echo(most: u64) -> Test {
-    let messages = [most, most + 1].map(|length| request(&json!(length), &"m".repeat(length as usize), &json!([])));
+async fn error_echo(limit: u64) -> Test {
+    let messages = [limit, limit + 1].map(|length| request(&json!(length), &"m".repeat(length as usize), &json!([])));
     let answers = answers(&messages).await?;
     let longest = |answer: &Value| answer.to_string().split(|letter| letter != 'm').map(str::len).max();
-    assert_eq!(longest(&answers[0]), Some(most as usize));
-    assert!(longest(&answers[1]) <= Some(most as usize), "{}", answers[1]);
+    assert_eq!(longest(&answers[0]), Some(limit as usize));
+    assert!(longest(&answers[1]) <= Some(limit as usize), "{}", answers[1]);
     Ok(())
 }
 
-async fn stream_window(most: u64) -> Test {
+async fn stream_window(limit: u64) -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let mut items = client.stream::<u32>("a", &());
     let first = tokio::spawn(async move { items.next().await });
-    assert_eq!(there.receive().await?["params"]["credit"], most);
+    assert_eq!(there.receive().await?["params"]["credit"], limit);
     first.abort();
     Ok(())
 }
 
-/// Returns the number of items of streams that begin with this credit.
+/// Starts endless streams, each with this credit. Returns the number of items that all streams send together.
 async fn items_of(streams: u64, credit: u64) -> Result<u64, Box<dyn Error>> {
     let mut there = remote_end_of_server()?;
     for id in 0..streams {
@@ -241,48 +241,49 @@ async fn items_of(streams: u64, credit: u64) -> Result<u64, Box<dyn Error>> {
     Ok(count)
 }
 
-async fn stream_credit(most: u64) -> Test {
-    let asked = |credit: u64| request(&json!(credit), "rpc.stream", &json!({ "method": "endless", "credit": credit }));
+async fn stream_credit(limit: u64) -> Test {
+    let stream_request =
+        |credit: u64| request(&json!(credit), "rpc.stream", &json!({ "method": "endless", "credit": credit }));
     let mut there = remote_end_of_server()?;
-    there.send(&asked(most + 1)).await?;
+    there.send(&stream_request(limit + 1)).await?;
     assert_eq!(there.receive().await?["error"]["code"], -32602);
-    assert_eq!(items_of(1, most).await?, most);
+    assert_eq!(items_of(1, limit).await?, limit);
     Ok(())
 }
 
-async fn peer_credit(most: u64) -> Test {
-    assert!(items_of(4, most / 2).await? <= most);
+async fn peer_credit(limit: u64) -> Test {
+    assert!(items_of(4, limit / 2).await? <= limit);
     Ok(())
 }
 
-async fn message_bytes(most: u64) -> Test {
+async fn message_bytes(limit: u64) -> Test {
     let message = |length: usize| {
         let short = request(&json!(length), "now", &json!([""])).len();
         request(&json!(length), "now", &json!(["x".repeat(length - short)]))
     };
-    let most = most as usize;
-    assert_eq!((message(most).len(), message(most + 1).len()), (most, most + 1));
-    let answers = answers(&[message(most), message(most + 1)]).await?;
+    let limit = limit as usize;
+    assert_eq!((message(limit).len(), message(limit + 1).len()), (limit, limit + 1));
+    let answers = answers(&[message(limit), message(limit + 1)]).await?;
     assert_eq!(answers[0]["result"], 1);
     assert_refused(&answers[1], &Value::Null, "oversize");
     Ok(())
 }
 
-async fn header_bytes(most: u64) -> Test {
+async fn header_bytes(limit: u64) -> Test {
     let body = request(&json!(1), "now", &json!([]));
-    let framed = |length: usize| {
+    let message_with_header_length = |length: usize| {
         let start = format!("Content-Length: {}\r\nX-Padding: ", body.len());
         format!("{start}{}\r\n\r\n{body}", "x".repeat(length - start.len() - 2))
     };
     let mut there = remote_end_of_server()?;
-    there.send_bytes(framed(most as usize).as_bytes()).await?;
+    there.send_bytes(message_with_header_length(limit as usize).as_bytes()).await?;
     assert_eq!(there.receive().await?["result"], 1);
-    there.send_bytes(framed(most as usize + 1).as_bytes()).await?;
+    there.send_bytes(message_with_header_length(limit as usize + 1).as_bytes()).await?;
     assert_refused(&there.receive().await?, &Value::Null, "header-too-large");
     Ok(())
 }
 
-async fn partial_frame(most: u64) -> Test {
+async fn partial_frame(limit: u64) -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut received) = mpsc::unbounded_channel();
     serve_methods(transport.on_diagnostic(move |diagnostic| {
@@ -294,30 +295,30 @@ async fn partial_frame(most: u64) -> Test {
     let (start, rest) = message.split_at(30);
     // A message that is complete 100 ms before the timeout is accepted.
     there.send_bytes(start).await?;
-    tokio::time::sleep(Duration::from_millis(most - 100)).await;
+    tokio::time::sleep(Duration::from_millis(limit - 100)).await;
     there.send_bytes(rest).await?;
     assert_eq!(there.receive().await?["result"], 1);
     let began = Instant::now();
     there.send_bytes(start).await?;
     assert_eq!(received.recv().await, Some(FrameFault::TimedOut { received_bytes: 30 }));
-    assert_about(began.elapsed(), most);
+    assert_about(began.elapsed(), limit);
     Ok(())
 }
 
-async fn depth(most: u64) -> Test {
+async fn depth(limit: u64) -> Test {
     // The message itself is the first level.
     let message = |levels: usize| {
         let (open, close) = ("[".repeat(levels - 1), "]".repeat(levels - 1));
         format!(r#"{{"jsonrpc":"2.0","id":{levels},"method":"now","params":{open}{close}}}"#)
     };
-    let most = most as usize;
-    let answers = answers(&[message(most), message(most + 1)]).await?;
+    let limit = limit as usize;
+    let answers = answers(&[message(limit), message(limit + 1)]).await?;
     assert_eq!(answers[0]["result"], 1);
-    assert_refused(&answers[1], &json!(most + 1), "nesting-too-deep");
+    assert_refused(&answers[1], &json!(limit + 1), "nesting-too-deep");
     Ok(())
 }
 
-async fn unwritten_bytes(most: u64) -> Test {
+async fn unwritten_bytes(limit: u64) -> Test {
     for framing in [Framing::ContentLength, Framing::Wipc] {
         let (transport, mut there) = transport_with_remote_end_of(4_096, framing)?;
         let server = Server::new(transport);
@@ -334,17 +335,17 @@ async fn unwritten_bytes(most: u64) -> Test {
             _ => frame(body),
         };
         while timeout(Duration::from_millis(500), there.send_bytes(&message)).await.is_ok() {
-            assert!(begun.load(Ordering::SeqCst) < 100, "reading never paused");
+            assert!(begun.load(Ordering::SeqCst) < 100, "the server must stop reading");
         }
-        // The last answer is the answer that exceeds the limit. Another answer is being written.
+        // Up to two answers more than the limit are possible: one is being written, and one exceeds the limit.
         let begun = begun.load(Ordering::SeqCst) as u64;
-        assert!((most / 1_000_000..=most / 1_000_000 + 2).contains(&begun), "{begun} with {framing}");
+        assert!((limit / 1_000_000..=limit / 1_000_000 + 2).contains(&begun), "{begun} with {framing}");
     }
     Ok(())
 }
 
-async fn lines_without_message(most: u64) -> Test {
-    for (lines, is_over) in [(most - 1, false), (most, true)] {
+async fn lines_without_message(limit: u64) -> Test {
+    for (lines, is_over) in [(limit - 1, false), (limit, true)] {
         let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::Newline)?;
         let client = Client::new(transport);
         let call = client.call::<u32>("a", &()).start();
@@ -357,8 +358,8 @@ async fn lines_without_message(most: u64) -> Test {
     Ok(())
 }
 
-async fn link_grace(most: u64) -> Test {
-    for (work, is_answered) in [(most - 50, true), (most + 50, false)] {
+async fn link_grace(limit: u64) -> Test {
+    for (work, is_answered) in [(limit - 50, true), (limit + 50, false)] {
         let (transport, mut there) = transport_with_remote_end()?;
         let server = Server::new(transport);
         server.method("slow", move |(): (), _: Context| async move {
@@ -374,12 +375,12 @@ async fn link_grace(most: u64) -> Test {
     Ok(())
 }
 
-async fn wipc_payload(most: u64) -> Test {
+async fn wipc_payload(limit: u64) -> Test {
     let header = |length: u32| [b"WIPC\x02", &length.to_le_bytes()[..]].concat();
-    // A header cannot state a length above this limit, so this test cannot exceed it.
-    let most = u32::try_from(most)?;
+    // A header cannot state a length above the limit, so this test only checks that the limit itself is accepted.
+    let limit = u32::try_from(limit)?;
     let mut decoder = Decoder::new();
-    assert!(decoder.next(&mut &header(most)[..]).is_none() && decoder.unfinished().is_some());
+    assert!(decoder.next(&mut &header(limit)[..]).is_none() && decoder.unfinished().is_some());
     for (length, is_header) in [(1_000, true), (1_001, false)] {
         let mut decoder = Decoder::with_max_payload(1_000);
         let bytes = header(length);

@@ -19,7 +19,7 @@ use crate::wire::TEST_TIMEOUT;
 
 type Test = Result<(), Box<dyn Error>>;
 
-fn adding(peer: &Peer) {
+fn serve_add(peer: &Peer) {
     peer.method("add", |(a, b): (i64, i64), _: Context| async move { Ok::<_, RpcError>(a + b) });
 }
 
@@ -78,7 +78,7 @@ async fn a_listener_with_a_full_queue_is_not_replaced() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("busy.sock");
     let _busy = full_listener(&path)?;
-    let problem = Listener::unix(&path, Framing::Newline).await.err().ok_or("another listener is using it")?;
+    let problem = Listener::unix(&path, Framing::Newline).await.err().ok_or("the second listener must fail")?;
     assert_eq!(problem.kind(), io::ErrorKind::AddrInUse, "{problem}");
     assert!(problem.to_string().contains("another listener is using"), "{problem}");
     Ok(())
@@ -90,7 +90,7 @@ async fn a_socket_that_stays_busy_is_a_timeout_after_five_seconds() -> Test {
     let path = folder.path().join("busy.sock");
     let _busy = full_listener(&path)?;
     let start = Instant::now();
-    let problem = Transport::unix(&path, Framing::Newline).await.err().ok_or("it is busy")?;
+    let problem = Transport::unix(&path, Framing::Newline).await.err().ok_or("the connection must fail")?;
     assert!(start.elapsed() >= Duration::from_secs(5), "{:?}", start.elapsed());
     assert_eq!(problem.kind(), io::ErrorKind::TimedOut);
     assert_eq!(problem.to_string(), format!("{}: the queue of the listener is full", path.display()));
@@ -124,16 +124,17 @@ async fn listener_on_a_relative_path_whose_program_changes_its_directory() -> Te
 async fn a_name_in_the_abstract_namespace_has_no_file() -> Test {
     let name = format!("@portway-{}-{:?}", std::process::id(), std::thread::current().id());
     let listener = Listener::unix(&name, Framing::ContentLength).await?;
-    let problem = Listener::unix(&name, Framing::ContentLength).await.err().ok_or("it is in use")?;
+    let problem = Listener::unix(&name, Framing::ContentLength).await.err().ok_or("the second listener must fail")?;
     assert_eq!(problem.kind(), io::ErrorKind::AddrInUse);
     assert!(problem.to_string().starts_with(&name), "{problem}");
-    let serving = tokio::spawn(listener.serve(adding));
+    let serving = tokio::spawn(listener.serve(serve_add));
     let client = Client::new(Transport::unix(&name, Framing::ContentLength).await?);
     assert_eq!(client.call::<i64>("add", &(1, 2)).await, Ok(3));
     assert!(!fs::exists(&name)?);
     serving.abort();
-    let missing = Transport::unix("@portway-nobody-listens-here", Framing::ContentLength).await.err().ok_or("none")?;
-    assert!(missing.to_string().starts_with("@portway-nobody-listens-here: Connection refused"), "{missing}");
+    let missing =
+        Transport::unix("@portway-no-listener", Framing::ContentLength).await.err().ok_or("an error is expected")?;
+    assert!(missing.to_string().starts_with("@portway-no-listener: Connection refused"), "{missing}");
     Ok(())
 }
 
@@ -144,7 +145,7 @@ async fn another_user_is_not_served_in_the_abstract_namespace() -> Test {
         return Ok(()); // Only root can become another user.
     }
     let name = format!("@portway-{}-{:?}", std::process::id(), std::thread::current().id());
-    let serving = tokio::spawn(Listener::unix(&name, Framing::Newline).await?.serve(adding));
+    let serving = tokio::spawn(Listener::unix(&name, Framing::Newline).await?.serve(serve_add));
     let mut stranger = this_program("other_user_in_the_abstract_namespace")?;
     match stranger.env("NAME_OF_SOCKET", &name).uid(65_534).current_dir("/").output().await {
         // Only root has access to the folder of this program.
@@ -179,7 +180,8 @@ fn other_user_in_the_abstract_namespace() -> Test {
     Ok(())
 }
 
-/// The test preloads a library that replaces `accept4`.
+/// The test preloads a library that replaces `accept4`. In this library, `accept4` closes every second connection and
+/// fails with the error in `ERROR_OF_ACCEPT`.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[tokio::test]
 async fn an_error_of_one_connection_does_not_end_the_listener() -> Test {
@@ -207,8 +209,8 @@ async fn an_error_of_one_connection_does_not_end_the_listener() -> Test {
             let mut program = this_program("listener_of_a_program")?;
             program.env("LD_PRELOAD", &library).env("ERROR_OF_ACCEPT", error.raw_os_error().to_string());
             let mut child = program.env("KIND_OF_LISTENER", kind).env("ADDRESS_OF_LISTENER", &target).spawn()?;
-            let mut lines = BufReader::new(child.stdout.take().ok_or("no output")?).lines();
-            let address = after("listens on ", &mut lines).await?;
+            let mut lines = BufReader::new(child.stdout.take().ok_or("the output must be a pipe")?).lines();
+            let address = text_after("listens on ", &mut lines).await?;
             let mut answered = 0;
             for _ in 0..4 {
                 let transport = if kind == "tcp" {
@@ -216,14 +218,14 @@ async fn an_error_of_one_connection_does_not_end_the_listener() -> Test {
                 } else {
                     Transport::unix(&address, Framing::Newline).await
                 };
-                // After the end of the listener, the next connection is refused.
+                // If the listener has ended, the next connection is refused.
                 let Ok(transport) = transport else { break };
                 let client = Client::new(transport);
                 answered += i32::from(timeout(TEST_TIMEOUT, client.call::<i64>("add", &(1, 2))).await? == Ok(3));
             }
             assert_eq!(answered, if goes_on { 2 } else { 1 }, "{kind}, {error:?}");
             if !goes_on {
-                let problem = after("ended: ", &mut lines).await?;
+                let problem = text_after("ended: ", &mut lines).await?;
                 assert!(problem.starts_with(&format!("{target}: Invalid argument")), "{problem}");
             }
         }
@@ -232,7 +234,8 @@ async fn an_error_of_one_connection_does_not_end_the_listener() -> Test {
 }
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-async fn after(
+/// Reads lines up to a line that contains `start`. Returns the text after `start` in this line.
+async fn text_after(
     start: &str,
     lines: &mut tokio::io::Lines<BufReader<tokio::process::ChildStdout>>,
 ) -> Result<String, Box<dyn Error>> {
@@ -254,7 +257,7 @@ async fn listener_of_a_program() -> Test {
         _ => Listener::unix(&address, Framing::Newline).await?,
     };
     println!("listens on {}", listener.address().map_or(address, |address| address.to_string()));
-    let ended = listener.serve(adding).await;
-    println!("ended: {}", ended.err().ok_or("it has no error")?);
+    let ended = listener.serve(serve_add).await;
+    println!("ended: {}", ended.err().ok_or("the listener has ended without an error")?);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Transports of whole messages. Each transport has a sink and a stream of texts.
+//! Transports of whole messages. Instead of bytes, such a transport has a sink and a stream of texts.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -17,7 +17,7 @@ use crate::wire::TEST_TIMEOUT;
 
 type Test = Result<(), Box<dyn Error>>;
 
-/// The remote end of a transport, which the test uses.
+/// The remote end of a transport. The test uses it to exchange texts with the link.
 struct Remote {
     to_link: Sender<String>,
     from_link: Receiver<String>,
@@ -52,7 +52,7 @@ async fn each_message_is_one_text_without_a_frame() -> Test {
     let (transport, mut remote) = channel(4)?;
     echo(transport).forget();
     remote.send(r#"{"jsonrpc":"2.0","id":1,"method":"echo","params":[1]}"#).await?;
-    let text = timeout(TEST_TIMEOUT, remote.from_link.next()).await?.ok_or("the end")?;
+    let text = timeout(TEST_TIMEOUT, remote.from_link.next()).await?.ok_or("the link must not end here")?;
     assert_eq!(text, r#"{"jsonrpc":"2.0","id":1,"result":[1]}"#);
     Ok(())
 }
@@ -63,12 +63,12 @@ async fn each_text_that_is_not_json_is_answered_and_the_link_stays_open() -> Tes
     echo(transport).forget();
     for text in ["{", "", "Content-Length: 2\r\n\r\n{}", "WIPC", "{}{}"] {
         remote.send(text).await?;
-        let response = remote.next().await?.ok_or("the end")?;
+        let response = remote.next().await?.ok_or("the link must not end here")?;
         assert_eq!(response["error"]["code"], -32700, "{text:?}");
         assert!(response["id"].is_null());
     }
     remote.send(r#"{"jsonrpc":"2.0","id":1,"method":"echo","params":[1]}"#).await?;
-    assert_eq!(remote.next().await?.ok_or("the end")?["result"], json!([1]));
+    assert_eq!(remote.next().await?.ok_or("the link must not end here")?["result"], json!([1]));
     Ok(())
 }
 
@@ -84,10 +84,10 @@ async fn a_batch_is_answered_in_one_message_and_a_batch_over_the_limit_is_refuse
         json!(requests).to_string()
     };
     remote.send(batch(300)).await?;
-    let responses = remote.next().await?.ok_or("the end")?;
+    let responses = remote.next().await?.ok_or("the link must not end here")?;
     assert_eq!(responses.as_array().map(Vec::len), Some(300));
     remote.send(batch(301)).await?;
-    assert_eq!(remote.next().await?.ok_or("the end")?["error"]["data"]["reason"], "batch-too-large");
+    assert_eq!(remote.next().await?.ok_or("the link must not end here")?["error"]["data"]["reason"], "batch-too-large");
     Ok(())
 }
 
@@ -100,7 +100,7 @@ async fn a_request_over_the_limit_is_refused_and_a_response_over_the_limit_ends_
     let client = peer.client().clone();
     peer.forget();
     let call = tokio::spawn(async move { client.call::<String>("large", &()).await });
-    let id = remote.next().await?.ok_or("the end")?["id"].clone();
+    let id = remote.next().await?.ok_or("the link must not end here")?["id"].clone();
     remote.send(json!({"jsonrpc": "2.0", "id": id, "result": "x".repeat(1_000)}).to_string()).await?;
     let outcome = timeout(TEST_TIMEOUT, call).await??;
     assert!(matches!(outcome, Err(CallError::Unreadable(_))), "{outcome:?}");
@@ -108,9 +108,9 @@ async fn a_request_over_the_limit_is_refused_and_a_response_over_the_limit_ends_
     let (transport, mut remote) = channel(4)?;
     echo(transport.with_limits(limits)).forget();
     remote.send(format!(r#"{{"jsonrpc":"2.0","id":1,"method":"echo","params":["{}"]}}"#, "x".repeat(1_000))).await?;
-    assert_eq!(remote.next().await?.ok_or("the end")?["error"]["data"]["reason"], "oversize");
+    assert_eq!(remote.next().await?.ok_or("the link must not end here")?["error"]["data"]["reason"], "oversize");
     remote.send(r#"{"jsonrpc":"2.0","id":2,"method":"echo","params":[1]}"#).await?;
-    assert_eq!(remote.next().await?.ok_or("the end")?["result"], json!([1]));
+    assert_eq!(remote.next().await?.ok_or("the link must not end here")?["result"], json!([1]));
     Ok(())
 }
 
@@ -138,7 +138,7 @@ async fn the_server_stops_reading_when_its_unwritten_responses_reach_the_limit()
     assert!((50..200).contains(&started), "{started} responses of 1 KB wait");
     // Once the peer reads, it receives the responses to all requests that have run.
     for id in 0..started {
-        assert_eq!(remote.next().await?.ok_or("the end")?["id"], id);
+        assert_eq!(remote.next().await?.ok_or("the link must not end here")?["id"], id);
     }
     Ok(())
 }
@@ -153,7 +153,7 @@ async fn notifications_fail_while_the_sink_is_full() -> Test {
     assert!((20..300).contains(&sent), "{sent} notifications");
     assert_eq!(client.notify("tick", &(0,)), Err(CallError::Congested));
     for number in 0..sent {
-        assert_eq!(remote.next().await?.ok_or("the end")?["params"], json!([number]));
+        assert_eq!(remote.next().await?.ok_or("the link must not end here")?["params"], json!([number]));
     }
     timeout(TEST_TIMEOUT, client.ready()).await?;
     assert_eq!(client.notify("tick", &(0,)), Ok(()));
@@ -198,10 +198,10 @@ async fn a_stopped_server_finishes_its_requests_and_closes_the_sink() -> Test {
     let running = tokio::spawn(server.run());
     remote.send(r#"{"jsonrpc":"2.0","id":1,"method":"wait"}"#).await?;
     remote.send(r#"{"jsonrpc":"2.0","id":2,"method":"unknown"}"#).await?;
-    assert_eq!(remote.next().await?.ok_or("the end")?["id"], 2);
+    assert_eq!(remote.next().await?.ok_or("the link must not end here")?["id"], 2);
     stopper.stop();
     release.send(()).map_err(|()| "the handler has ended")?;
-    assert_eq!(remote.next().await?.ok_or("the end")?["result"], "done");
+    assert_eq!(remote.next().await?.ok_or("the link must not end here")?["result"], "done");
     assert_eq!(remote.next().await?, None);
     assert_eq!(timeout(TEST_TIMEOUT, running).await??, Closed::Local);
     Ok(())

@@ -22,15 +22,16 @@ async fn notifications_are_handled_in_the_order_in_which_they_arrive() -> Test {
     let (here, there) = Transport::pair()?;
     let (sender, mut received) = mpsc::unbounded_channel();
     let server = Server::new(there);
-    let late = sender.clone();
+    let method_sender = sender.clone();
     server.on_notify("line", move |(number,): (u32,), _: Context| {
         let _ = sender.send(number);
     });
-    // A notification whose name is only a registered method runs this method, and is not answered.
+    // If no `on_notify` but a method has the name of a notification, the notification runs the method. The server does
+    // not answer it.
     server.method("count", move |(number,): (u32,), _: Context| {
-        let late = late.clone();
+        let method_sender = method_sender.clone();
         async move {
-            let _ = late.send(number);
+            let _ = method_sender.send(number);
             Ok::<_, RpcError>(())
         }
     });
@@ -71,7 +72,7 @@ async fn a_faulty_notification_is_reported_as_a_diagnostic_and_not_to_the_peer()
 }
 
 #[tokio::test]
-async fn a_panic_in_the_work_of_a_notification_is_reported() -> Test {
+async fn a_panic_in_the_handler_of_a_notification_is_reported() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut received) = mpsc::unbounded_channel();
     let server = Server::new(transport.on_diagnostic(move |diagnostic| {
@@ -92,7 +93,7 @@ async fn a_panic_in_the_work_of_a_notification_is_reported() -> Test {
 }
 
 #[tokio::test]
-async fn a_handler_may_notify_the_caller() -> Test {
+async fn a_handler_may_send_a_notification_to_the_caller() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let server = Server::new(transport);
     server.method_sync("open", |(): (), context: Context| {
@@ -107,7 +108,7 @@ async fn a_handler_may_notify_the_caller() -> Test {
 }
 
 #[tokio::test]
-async fn the_end_of_the_link_cancels_the_work_of_a_notification() -> Test {
+async fn the_end_of_the_link_cancels_the_context_of_a_notification() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut received) = mpsc::unbounded_channel();
     let server = Server::new(transport);
@@ -139,7 +140,7 @@ async fn params_of_a_wrong_type_are_reported_without_a_position_in_the_text() ->
     Ok(())
 }
 
-/// Increases a count when it is created, and decreases the count when it is dropped.
+/// A value that increases a count when it is created, and decreases the count when it is dropped.
 struct Counted(Arc<AtomicUsize>);
 
 impl Counted {
@@ -155,7 +156,8 @@ impl Drop for Counted {
     }
 }
 
-/// Returns a server with the method "hang", whose handlers never end. `count` is the number of its running handlers.
+/// Returns a server with the method "hang", whose handlers never end. The server stores the number of its running
+/// handlers in `count`.
 fn hanging_server(transport: Transport, count: &Arc<AtomicUsize>) -> Server {
     let server = Server::new(transport);
     let count = Arc::clone(count);
@@ -174,8 +176,8 @@ fn hanging_server(transport: Transport, count: &Arc<AtomicUsize>) -> Server {
 async fn handlers_of_notifications_are_dropped_with_their_link_however_it_ends() -> Test {
     for end in ["the peer ends", "the server is dropped", "the server stops"] {
         let (transport, mut there) = transport_with_remote_end()?;
-        let at_work = Arc::new(AtomicUsize::new(0));
-        let server = hanging_server(transport.with_grace(Duration::from_millis(100)), &at_work);
+        let running_handlers = Arc::new(AtomicUsize::new(0));
+        let server = hanging_server(transport.with_grace(Duration::from_millis(100)), &running_handlers);
         let stopper = server.stopper();
         let serving = tokio::spawn(server.run());
         for _ in 0..100 {
@@ -183,18 +185,18 @@ async fn handlers_of_notifications_are_dropped_with_their_link_however_it_ends()
         }
         there.send(r#"{"jsonrpc":"2.0","id":1,"method":"nothing"}"#).await?;
         there.receive().await?;
-        assert_eq!(at_work.load(Ordering::SeqCst), 100);
+        assert_eq!(running_handlers.load(Ordering::SeqCst), 100);
         match end {
             "the peer ends" => drop(there),
             "the server is dropped" => serving.abort(),
             _ => stopper.stop(),
         }
         let start = Instant::now();
-        while at_work.load(Ordering::SeqCst) > 0 {
+        while running_handlers.load(Ordering::SeqCst) > 0 {
             assert!(
                 start.elapsed() < TEST_TIMEOUT,
                 "{end}: {} handlers are still running",
-                at_work.load(Ordering::SeqCst)
+                running_handlers.load(Ordering::SeqCst)
             );
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -220,7 +222,7 @@ async fn a_running_notification_is_finished_within_the_grace_period_when_the_inp
     let start = Instant::now();
     timeout(TEST_TIMEOUT, server.run()).await?;
     assert_eq!(received.try_recv(), Ok("saved"));
-    // The link ends once the handler has ended, before the grace period is over.
+    // The link does not use the whole grace period. It ends once the handler has ended.
     assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
     Ok(())
 }
@@ -232,7 +234,7 @@ impl Wake for NoopWaker {
     fn wake(self: Arc<Self>) {}
 }
 
-/// Tests the futures that wait for the end of a link or of a request.
+/// Tests `cancelled`, which waits for the end of a request, and `closed`, which waits for the end of a link.
 #[tokio::test]
 async fn a_dropped_future_removes_its_waker() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
@@ -248,11 +250,14 @@ async fn a_dropped_future_removes_its_waker() -> Test {
     peer.forget();
     there.send(r#"{"jsonrpc":"2.0","method":"note"}"#).await?;
     there.send(r#"{"jsonrpc":"2.0","id":1,"method":"hang"}"#).await?;
-    let (note, request) = (contexts.recv().await.ok_or("none")?, contexts.recv().await.ok_or("none")?);
+    let (note, request) = (
+        contexts.recv().await.ok_or("a handler must have sent its context")?,
+        contexts.recv().await.ok_or("no context")?,
+    );
     for _ in 0..100 {
         // Each round has a new waker, so that the futures cannot reuse a registered waker.
         let task = Arc::new(NoopWaker);
-        let kept = Arc::downgrade(&task);
+        let weak_task = Arc::downgrade(&task);
         let waker = Waker::from(task);
         let mut context = TaskContext::from_waker(&waker);
         let mut futures: [Pin<Box<dyn Future<Output = ()> + Send>>; 3] = [
@@ -267,11 +272,11 @@ async fn a_dropped_future_removes_its_waker() -> Test {
             assert!(future.as_mut().poll(&mut context).is_pending());
             assert!(future.as_mut().poll(&mut context).is_pending());
         }
-        assert!(kept.strong_count() > 1);
+        assert!(weak_task.strong_count() > 1);
         drop(futures);
-        assert_eq!(kept.strong_count(), 1, "the dropped futures must release the waker");
+        assert_eq!(weak_task.strong_count(), 1, "the dropped futures must release the waker");
     }
-    // The end of the link wakes futures that still wait.
+    // The end of the link wakes the futures that are not dropped.
     let ends = tokio::spawn(async move { tokio::join!(note.cancelled(), request.cancelled(), client.closed()) });
     tokio::task::yield_now().await;
     drop(there);

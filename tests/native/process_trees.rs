@@ -1,4 +1,4 @@
-//! Child processes that start other processes. No process may run after the end of the link.
+//! Child processes that start other processes. After the end of the link, none of these processes may run.
 
 use std::error::Error;
 use std::io;
@@ -30,6 +30,7 @@ fn client(tree: &Tree) -> io::Result<Client> {
     Ok(Client::new(Transport::child(&mut command(tree), Framing::Newline)?.with_grace(GRACE)))
 }
 
+/// Starts the processes of `tree`. Returns a client of the server among them.
 async fn started(tree: &Tree) -> Result<Client, Box<dyn Error>> {
     let client = client(tree)?;
     let call = client.call::<bool>("start", &()).timeout(None);
@@ -66,7 +67,7 @@ async fn a_process_that_ignores_the_signal_is_killed() -> Test {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_that_is_dropped_leaves_nothing_behind() -> Test {
+async fn a_client_that_is_dropped_leaves_no_process_behind() -> Test {
     for shape in [Shape::Shell, Shape::ForksAgain, Shape::OtherGroupAndAlone] {
         let tree = Tree::new(shape, true)?;
         drop(started(&tree).await?);
@@ -77,7 +78,7 @@ async fn a_client_that_is_dropped_leaves_nothing_behind() -> Test {
 }
 
 #[test]
-fn a_runtime_that_ends_or_an_owner_that_panics_leaves_nothing_behind() -> Test {
+fn a_runtime_that_ends_or_an_owner_that_panics_leaves_no_process_behind() -> Test {
     for panics in [false, true] {
         for shape in [Shape::Shell, Shape::ForksAgain, Shape::OtherGroup] {
             let tree = Tree::new(shape, false)?;
@@ -101,7 +102,7 @@ fn a_runtime_that_ends_or_an_owner_that_panics_leaves_nothing_behind() -> Test {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_watched_process_leaves_nothing_behind() -> Test {
+async fn a_dropped_supervised_process_leaves_no_process_behind() -> Test {
     for shape in [Shape::Shell, Shape::ForksAgain, Shape::OtherGroup] {
         let tree = Tree::new(shape, true)?;
         let process = Process::from_command(command(&tree), Framing::Newline)
@@ -117,7 +118,7 @@ async fn a_watched_process_leaves_nothing_behind() -> Test {
 }
 
 #[tokio::test]
-async fn the_descendants_of_a_process_that_has_died_end_without_the_grace() -> Test {
+async fn after_a_process_has_died_its_descendants_are_ended_without_a_grace() -> Test {
     for handles_term in [true, false] {
         let tree = Tree::new(Shape::ForksAgain, handles_term)?;
         let mut words = tree.command();
@@ -134,7 +135,7 @@ async fn the_descendants_of_a_process_that_has_died_end_without_the_grace() -> T
 }
 
 #[tokio::test]
-async fn a_process_that_is_stopped_ends_with_the_link() -> Test {
+async fn a_suspended_process_ends_with_the_link() -> Test {
     let tree = Tree::new(Shape::Shell, true)?;
     let client = started(&tree).await?;
     assert!(Command::new("kill").args(["-STOP", &tree.wait()?.to_string()]).status().await?.success());
@@ -151,7 +152,10 @@ async fn a_process_that_the_application_has_started_ends_with_the_link() -> Test
     let mut command = command(&tree);
     let pipes = command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
     let mut child = pipes.process_group(0).spawn()?;
-    let (reader, writer) = (child.stdout.take().ok_or("no output")?, child.stdin.take().ok_or("no input")?);
+    let (reader, writer) = (
+        child.stdout.take().ok_or("the output must be a pipe")?,
+        child.stdin.take().ok_or("the input must be a pipe")?,
+    );
     let transport = Transport::new(reader, writer, Framing::Newline)?.with_child(child, GRACE);
     let client = Client::new(transport);
     assert_eq!(timeout(LIMIT, client.call::<bool>("start", &())).await?, Ok(true));
@@ -172,7 +176,7 @@ fn reads() -> Result<usize, Box<dyn Error>> {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn the_link_lists_all_processes_only_at_intervals_while_a_process_still_runs() -> Test {
+async fn while_a_process_still_runs_the_link_lists_all_processes_only_at_intervals() -> Test {
     let grace = Duration::from_secs(3);
     for leftover in ["sh", "setsid sh"] {
         let mut command = Command::new("sh");
@@ -188,9 +192,10 @@ async fn the_link_lists_all_processes_only_at_intervals_while_a_process_still_ru
         client.destroy();
         timeout(LIMIT, client.closed()).await?;
         assert!(start.elapsed() >= grace, "{leftover}: the leftover process must delay the end of the link");
-        // The link reads the file of each process a few times, not every 20 ms. A file needs one or two reads.
-        let (read, most) = (reads()? - before, 2 * 20 * processes + 1_000);
-        assert!(read <= most, "{leftover}: {read} reads, of {processes} processes");
+        // The link may list the processes up to 20 times during the grace, which is less often than every 20 ms. For
+        // each process, it reads a file with one or two read calls.
+        let (read_calls, max_calls) = (reads()? - before, 2 * 20 * processes + 1_000);
+        assert!(read_calls <= max_calls, "{leftover}: {read_calls} read calls for {processes} processes");
     }
     Ok(())
 }

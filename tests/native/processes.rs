@@ -1,4 +1,4 @@
-//! Child processes that run scripts of the shell.
+//! Child processes, which run shell scripts here: their answers, exits, standard error and restarts.
 
 use std::error::Error;
 use std::fs;
@@ -47,7 +47,9 @@ async fn time_until_exit(process: u32) -> Duration {
 async fn a_process_answers_and_its_status_is_known_when_it_has_ended() -> Test {
     let client = Client::new(shell(&format!("read line; {}; exit 3", answering("5")))?);
     assert_eq!(timeout(TEST_TIMEOUT, client.call::<u32>("count", &())).await?, Ok(5));
-    let Closed::Exited(status) = timeout(TEST_TIMEOUT, client.closed()).await? else { return Err("no status".into()) };
+    let Closed::Exited(status) = timeout(TEST_TIMEOUT, client.closed()).await? else {
+        return Err("the link must end with an exit status".into());
+    };
     assert_eq!(status.code(), Some(3));
     Ok(())
 }
@@ -60,7 +62,9 @@ async fn the_exit_of_a_process_ends_all_calls() -> Test {
         assert_eq!(timeout(TEST_TIMEOUT, call).await?, Err(CallError::PeerGone));
     }
     assert_eq!(client.pending(), 0);
-    let Closed::Exited(status) = timeout(TEST_TIMEOUT, client.closed()).await? else { return Err("no status".into()) };
+    let Closed::Exited(status) = timeout(TEST_TIMEOUT, client.closed()).await? else {
+        return Err("the link must end with an exit status".into());
+    };
     assert_eq!(status.signal(), Some(9));
     Ok(())
 }
@@ -83,19 +87,21 @@ async fn a_missing_program_is_an_error_at_once() {
     assert_eq!(missing.err().map(|error| error.kind()), Some(io::ErrorKind::NotFound));
 }
 
-/// Returns a script that writes a megabyte and a line to standard error, and then answers.
+/// Returns a script that reads the first line of a request, writes a megabyte and a line to standard error, and then
+/// answers.
 fn script_with_long_stderr() -> String {
     format!("read line; head -c 1000000 /dev/zero >&2; echo done >&2; {}; cat >/dev/null", answering("1"))
 }
 
 #[tokio::test]
 async fn a_megabyte_on_an_unread_standard_error_does_not_block() -> Test {
-    let complaining = script_with_long_stderr();
-    // The library closes a pipe for standard error. A process may then continue or exit, but must not block.
+    let script_with_stderr = script_with_long_stderr();
+    // If standard error is a pipe, the library closes its end of the pipe. A process may then continue or exit at a
+    // write, but must not block.
     for (stderr, script, expected) in [
-        (Stdio::null(), complaining.clone(), Ok(1)),
-        (Stdio::piped(), format!("trap '' PIPE; {complaining}"), Ok(1)),
-        (Stdio::piped(), complaining, Err(CallError::PeerGone)),
+        (Stdio::null(), script_with_stderr.clone(), Ok(1)),
+        (Stdio::piped(), format!("trap '' PIPE; {script_with_stderr}"), Ok(1)),
+        (Stdio::piped(), script_with_stderr, Err(CallError::PeerGone)),
     ] {
         let mut command = Command::new("sh");
         let transport = Transport::child(command.args(["-c", &script]).stderr(stderr), Framing::ContentLength)?;
@@ -112,8 +118,8 @@ fn a_process_writes_to_the_standard_error_of_its_host() -> Test {
         .args(["--exact", "processes::host_of_a_process_with_long_stderr", "--ignored", "--nocapture"])
         .stdin(Stdio::null())
         .output()?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && stdout.contains("1 passed"), "{stdout}");
     assert_eq!(output.stderr.iter().filter(|byte| **byte == 0).count(), 1_000_000);
     assert_eq!(String::from_utf8_lossy(&output.stderr).trim_start_matches('\0'), "done\n");
     Ok(())
@@ -152,7 +158,7 @@ async fn a_process_that_does_not_end_is_killed() -> Test {
 }
 
 #[tokio::test]
-async fn a_process_that_closes_its_input_and_stays_is_killed_after_one_grace() -> Test {
+async fn a_process_that_closes_its_input_but_does_not_exit_is_killed_after_one_grace() -> Test {
     let grace = Duration::from_secs(2);
     let client = Client::new(shell("exec <&-; exec sleep 600")?.with_grace(grace));
     let start = Instant::now();
@@ -186,6 +192,7 @@ fn a_process_ends_with_the_runtime_of_its_client() -> Test {
     Ok(())
 }
 
+/// Waits until the file contains a process id, and returns this id.
 async fn pid_in(file: &Path) -> io::Result<u32> {
     let start = Instant::now();
     loop {
@@ -222,7 +229,7 @@ async fn a_supervised_process_is_restarted_as_often_as_the_application_allows() 
         let call = client.call::<u32>("count", &());
         assert_eq!(timeout(TEST_TIMEOUT, call).await?, Ok(starts));
         assert_eq!(timeout(TEST_TIMEOUT, exits.recv()).await?, Some(starts));
-        // The client of an exited process is not connected to the restarted process.
+        // After a restart, the client of the exited process is not connected to the new process.
         assert!(client.call::<u32>("count", &()).await.is_err());
         while starts < 3 && count_of(&count) == starts {
             tokio::time::sleep(Duration::from_millis(2)).await;
@@ -235,7 +242,7 @@ async fn a_supervised_process_is_restarted_as_often_as_the_application_allows() 
 }
 
 #[tokio::test]
-async fn a_restarted_process_gets_no_message_for_its_predecessor() -> Test {
+async fn a_restarted_process_receives_no_message_for_the_exited_process() -> Test {
     let folder = tempfile::tempdir()?;
     let path = |name| folder.path().join(name);
     // The first process exits after it has read a part of a call. The second process writes its input to a file.
@@ -247,8 +254,8 @@ async fn a_restarted_process_gets_no_message_for_its_predecessor() -> Test {
         .on_exit(|_, starts| (starts < 2).then_some(Duration::ZERO))
         .start(|_| {})?;
     let first = process.client();
-    // The first call is larger than the buffer of a pipe, so most of it is not written. The second call waits in the
-    // queue.
+    // The first call is larger than the buffer of a pipe, so most of its bytes stay unwritten. The second call waits in
+    // the queue behind the first.
     let large = first.call::<()>("before", &["x".repeat(1_000_000)]).timeout(None).start();
     let small = first.call::<()>("before", &()).timeout(None).start();
     for call in [large, small] {
@@ -273,6 +280,7 @@ async fn a_restarted_process_gets_no_message_for_its_predecessor() -> Test {
     Ok(())
 }
 
+/// Returns the number of lines in the file.
 fn count_of(file: &Path) -> u32 {
     fs::read_to_string(file).map_or(0, |text| text.lines().count() as u32)
 }
@@ -303,7 +311,7 @@ async fn standard_error_of_any_length_is_read_line_by_line() -> Test {
 }
 
 #[tokio::test]
-async fn a_watched_process_ends_when_it_is_dropped_and_is_not_started_again() -> Test {
+async fn a_supervised_process_ends_when_it_is_dropped_and_is_not_started_again() -> Test {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("pid");
     let script = format!("echo $$ > '{}'; exec cat", file.display());
@@ -319,7 +327,7 @@ async fn a_watched_process_ends_when_it_is_dropped_and_is_not_started_again() ->
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_process_that_is_being_started_again_while_its_handle_is_dropped_ends() -> Test {
+async fn if_the_handle_is_dropped_during_a_restart_the_new_process_ends() -> Test {
     let folder = tempfile::tempdir()?;
     let path = |name| folder.path().join(name);
     // The first process exits. The second process runs on, even if its input is closed.
@@ -336,7 +344,7 @@ async fn a_process_that_is_being_started_again_while_its_handle_is_dropped_ends(
         .on_exit(|_, _| Some(Duration::ZERO))
         .start(move |_| {
             let _ = sender.send(());
-            // In the second run, the task blocks in this function until the handle is dropped.
+            // At the second start, the task blocks in this function until the handle is dropped.
             let is_second = runs.fetch_add(1, Ordering::Relaxed) == 1;
             let start = Instant::now();
             while is_second && !dropped.load(Ordering::Relaxed) && start.elapsed() < TEST_TIMEOUT {
@@ -346,7 +354,7 @@ async fn a_process_that_is_being_started_again_while_its_handle_is_dropped_ends(
     for _ in 0..2 {
         timeout(TEST_TIMEOUT, starts.recv()).await?;
     }
-    // The test uses no timer of tokio, since the worker that drives the timers may be blocked in `start`.
+    // The function above may block the worker that drives the timers of tokio. So the test uses no timer of tokio.
     let start = Instant::now();
     while fs::read_to_string(path("pid")).unwrap_or_default().is_empty() && start.elapsed() < TEST_TIMEOUT {
         std::thread::sleep(Duration::from_millis(5));
@@ -359,20 +367,23 @@ async fn a_process_that_is_being_started_again_while_its_handle_is_dropped_ends(
 }
 
 #[tokio::test]
-async fn a_process_ends_when_a_function_of_the_application_panics() -> Test {
+async fn the_supervision_ends_when_on_exit_panics() -> Test {
     let process = Process::new("sh", ["-c", "exit 3"], Framing::ContentLength)
         .on_exit(|_, _| std::panic::resume_unwind(Box::new("as the test wants it")))
         .start(|_| {})?;
-    let Closed::Exited(status) = timeout(TEST_TIMEOUT, process.ended()).await? else { return Err("no status".into()) };
+    let Closed::Exited(status) = timeout(TEST_TIMEOUT, process.ended()).await? else {
+        return Err("the link must end with an exit status".into());
+    };
     assert_eq!(status.code(), Some(3));
     Ok(())
 }
 
 #[tokio::test]
-async fn standard_error_is_closed_after_the_exit_though_a_grandchild_has_it_open() -> Test {
+async fn the_library_closes_its_end_of_standard_error_even_if_a_grandchild_still_writes() -> Test {
     // The grandchild writes until its standard error is closed.
-    let stays = "(while echo still >&2; do sleep 0.05; done) </dev/null >/dev/null &";
-    for (script, is_dropped) in [(format!("{stays} cat >/dev/null"), true), (format!("{stays} exit 3"), false)] {
+    let grandchild = "(while echo still >&2; do sleep 0.05; done) </dev/null >/dev/null &";
+    let (dropped, exits) = (format!("{grandchild} cat >/dev/null"), format!("{grandchild} exit 3"));
+    for (script, is_dropped) in [(dropped, true), (exits, false)] {
         let (sender, mut lines) = mpsc::unbounded_channel();
         let process = Process::new("sh", ["-c", &script], Framing::ContentLength)
             .on_stderr(move |line| {
@@ -381,7 +392,7 @@ async fn standard_error_is_closed_after_the_exit_though_a_grandchild_has_it_open
             .start(|_| {})?;
         assert_eq!(timeout(TEST_TIMEOUT, lines.recv()).await?.as_deref(), Some("still"));
         let process = (!is_dropped).then_some(process);
-        // Once the process is not started again, the callback is dropped with the last reader. Then `lines` ends.
+        // When the library stops reading standard error, it drops the function of `on_stderr`. Then `lines` ends.
         let until_closed = async { while lines.recv().await.is_some() {} };
         assert!(timeout(TEST_TIMEOUT / 2, until_closed).await.is_ok(), "standard error must be closed: {script}");
         drop(process);

@@ -67,7 +67,7 @@ async fn the_text_of_a_message_is_not_changed_except_for_line_ends() -> Test {
         remote.send_bytes(format!("Content-Length: {}\r\n\r\n{sent}", sent.len()).as_bytes()).await?;
         assert_eq!(timeout(TEST_TIMEOUT, texts.next()).await?.as_deref(), Some(expected));
     }
-    // A message that is not UTF-8 cannot be passed on as text.
+    // A transport of whole messages has texts, so a message that is not UTF-8 ends the relay.
     remote.send_bytes(b"Content-Length: 3\r\n\r\n\"\xff\"").await?;
     let end = timeout(TEST_TIMEOUT, relay).await??;
     assert_eq!(end, Closed::Io(std::io::ErrorKind::InvalidData, "a message is not UTF-8".into()));
@@ -88,7 +88,7 @@ async fn a_relay_to_a_program_passes_messages_until_the_program_exits() -> Test 
     let mut output = String::new();
     timeout(TEST_TIMEOUT, reader.read_to_string(&mut output)).await??;
     let ready = r#"{"jsonrpc":"2.0","method":"ready"}"#;
-    // With lines as the framing of the program, the relay passes the log line as a message, too.
+    // The framing of the program is lines. So the relay also passes the log line, as a message between these two.
     assert!(output.starts_with(&format!("Content-Length: {}\r\n\r\n{ready}", ready.len())), "{output}");
     assert!(output.ends_with(&format!("Content-Length: {}\r\n\r\n{message}", message.len())), "{output}");
     let end = timeout(TEST_TIMEOUT, relay).await??;
@@ -98,7 +98,7 @@ async fn a_relay_to_a_program_passes_messages_until_the_program_exits() -> Test 
 }
 
 #[tokio::test]
-async fn the_end_of_the_client_ends_the_input_of_the_program_which_is_killed_after_the_grace() -> Test {
+async fn after_the_client_ends_the_program_reads_the_end_of_its_input_and_is_killed_after_the_grace() -> Test {
     // This program writes a last message after the end of its input.
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("seen");

@@ -1,4 +1,5 @@
-//! Links whose profile runs one request at a time: the requests that run or wait when the link ends, and streams.
+//! Links whose profile runs one request at a time. The tests cover the end of a link while requests run or wait, and
+//! streams.
 
 use std::error::Error;
 use std::io;
@@ -37,7 +38,7 @@ async fn assert_answered_in_order(there: &mut RemoteEnd, count: u64) -> Test {
 }
 
 #[tokio::test]
-async fn a_stopped_server_answers_the_running_request_and_starts_no_waiting_one() -> Test {
+async fn a_stopped_server_answers_the_running_request_and_starts_no_queued_request() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let (begins, mut begun) = unbounded_channel();
     let (open, gate) = oneshot::channel::<()>();
@@ -69,7 +70,7 @@ async fn a_stopped_server_answers_the_running_request_and_starts_no_waiting_one(
 }
 
 #[tokio::test]
-async fn a_handler_that_stops_its_server_is_the_last_to_run() -> Test {
+async fn after_a_handler_has_stopped_its_server_no_other_request_runs() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let (begins, mut begun) = unbounded_channel();
     let server = Server::new(transport.with_profile(Profile::DAEMON));
@@ -165,7 +166,8 @@ async fn after_the_end_of_the_input_all_waiting_requests_are_answered_in_order()
     Ok(())
 }
 
-/// An output whose first write blocks until two requests are answered. `answered` receives a message for each answer.
+/// An output whose first write blocks until the server has answered two requests. The channel `answered` receives a
+/// message for each answer.
 struct Slow {
     output: WriteHalf<DuplexStream>,
     answered: mpsc::Receiver<()>,
@@ -219,7 +221,7 @@ async fn a_request_that_is_answered_during_the_write_of_an_earlier_answer_does_n
 }
 
 #[tokio::test]
-async fn credit_for_a_queued_stream_counts_when_the_stream_runs() -> Test {
+async fn credit_that_arrives_for_a_queued_stream_is_used_when_the_stream_runs() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let server = Server::new(transport.with_profile(Profile::DAEMON));
     let (open, gate) = oneshot::channel::<()>();
@@ -254,15 +256,15 @@ async fn credit_for_a_queued_stream_counts_when_the_stream_runs() -> Test {
 }
 
 #[tokio::test]
-async fn credit_is_read_although_the_queue_behind_the_stream_is_full() -> Test {
-    for is_late in [false, true] {
+async fn credit_for_the_running_stream_is_read_although_the_queue_of_requests_is_full() -> Test {
+    for is_delayed in [false, true] {
         let (transport, mut there) = transport_with_remote_end()?;
         let mut limits = Limits::DEFAULT;
         limits.in_flight = 3;
         let server = Server::new(transport.with_profile(Profile::DAEMON).with_limits(limits));
         server.stream_method("count", move |(): (), _: Context| {
             stream::iter(0..3).then(move |number| async move {
-                if is_late {
+                if is_delayed {
                     // The queue is full before the stream waits for credit.
                     sleep(Duration::from_millis(50)).await;
                 }
@@ -277,27 +279,27 @@ async fn credit_is_read_although_the_queue_behind_the_stream_is_full() -> Test {
         sent.extend(requests(4));
         sent.extend(frame(r#"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":9,"count":9}}"#));
         there.send_bytes(&sent).await?;
-        let (mut items, mut ids) = (Vec::new(), Vec::new());
-        while ids.len() < 5 {
+        let (mut items, mut ids_and_reasons) = (Vec::new(), Vec::new());
+        while ids_and_reasons.len() < 5 {
             let message = timeout(TEST_TIMEOUT, there.receive()).await??;
             if message["method"] == "rpc.item" {
                 items.push(message["params"]["value"].clone());
             } else {
-                ids.push((message["id"].clone(), message["error"]["data"]["reason"].clone()));
+                ids_and_reasons.push((message["id"].clone(), message["error"]["data"]["reason"].clone()));
             }
         }
         assert_eq!(items, [0, 1, 2]);
-        ids.sort_by_key(|(id, _)| id.as_u64());
+        ids_and_reasons.sort_by_key(|(id, _)| id.as_u64());
         let refused = json!("too-many-requests");
         let expected = [(1, json!(null)), (2, json!(null)), (3, refused.clone()), (4, refused), (9, json!(null))];
-        assert_eq!(ids, expected.map(|(id, reason)| (json!(id), reason)));
+        assert_eq!(ids_and_reasons, expected.map(|(id, reason)| (json!(id), reason)));
     }
     Ok(())
 }
 
 #[tokio::test]
-async fn the_response_to_a_handler_is_read_although_the_queue_behind_it_is_full() -> Test {
-    for is_late in [false, true] {
+async fn a_response_to_the_running_handler_is_read_although_the_queue_of_requests_is_full() -> Test {
+    for is_delayed in [false, true] {
         let (transport, mut there) = transport_with_remote_end()?;
         let mut limits = Limits::DEFAULT;
         limits.in_flight = 3;
@@ -306,7 +308,7 @@ async fn the_response_to_a_handler_is_read_although_the_queue_behind_it_is_full(
         peer.method("ask", move |(): (), _: Context| {
             let client = client.clone();
             async move {
-                if is_late {
+                if is_delayed {
                     // The queue is full before the handler calls the peer.
                     sleep(Duration::from_millis(50)).await;
                 }
@@ -318,19 +320,20 @@ async fn the_response_to_a_handler_is_read_although_the_queue_behind_it_is_full(
         let mut sent = frame(r#"{"jsonrpc":"2.0","id":9,"method":"ask"}"#);
         sent.extend(requests(4));
         there.send_bytes(&sent).await?;
-        let mut ids = Vec::new();
-        while ids.len() < 5 {
+        let mut ids_and_reasons = Vec::new();
+        while ids_and_reasons.len() < 5 {
             let message = timeout(TEST_TIMEOUT, there.receive()).await??;
             if message["method"] == "answer" {
                 there.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": 7 }).to_string()).await?;
             } else {
-                ids.push((message["id"].clone(), message["error"]["data"]["reason"].clone()));
+                ids_and_reasons.push((message["id"].clone(), message["error"]["data"]["reason"].clone()));
             }
         }
-        ids.sort_by_key(|(id, _)| id.as_u64());
-        let refused = |id: u64| ids.iter().any(|(found, reason)| *found == id && *reason == "too-many-requests");
-        assert_eq!(ids.iter().map(|(id, _)| id.as_u64()).collect::<Vec<_>>(), [1, 2, 3, 4, 9].map(Some));
-        assert!(!refused(9) && !refused(1) && !refused(2), "{ids:?}");
+        ids_and_reasons.sort_by_key(|(id, _)| id.as_u64());
+        let refused =
+            |id: u64| ids_and_reasons.iter().any(|(found, reason)| *found == id && *reason == "too-many-requests");
+        assert_eq!(ids_and_reasons.iter().map(|(id, _)| id.as_u64()).collect::<Vec<_>>(), [1, 2, 3, 4, 9].map(Some));
+        assert!(!refused(9) && !refused(1) && !refused(2), "{ids_and_reasons:?}");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A service with several listeners, and its end.
+//! Services: several listeners and transports for one service, and the end of a service.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ async fn a_stopped_service_finishes_the_running_requests_of_all_its_transports()
         Listener::tcp("127.0.0.1:0", Framing::Newline).await?.with(|transport| transport.with_grace(TEST_TIMEOUT));
     let unix =
         Listener::unix(&path, Framing::ContentLength).await?.with(|transport| transport.with_grace(TEST_TIMEOUT));
-    let address = tcp.address().ok_or("no address")?;
+    let address = tcp.address().ok_or("the listener must have an address")?;
     let (near, far) = Transport::pair()?;
     let gate = Arc::new(Gate::default());
     let (stop, stopped) = oneshot::channel::<()>();
@@ -131,7 +131,7 @@ async fn without_listeners_a_service_ends_with_its_last_link() -> Test {
 async fn dropping_the_future_of_a_service_closes_its_links() -> Test {
     let gate = Arc::new(Gate::default());
     let listener = Listener::tcp("127.0.0.1:0", Framing::Newline).await?;
-    let address = listener.address().ok_or("no address")?;
+    let address = listener.address().ok_or("the listener must have an address")?;
     let serving = tokio::spawn(service(&gate).listen(listener).serve_until(std::future::pending()));
     let client = Client::new(Transport::tcp(address, Framing::Newline).await?);
     assert_eq!(client.call::<i64>("add", &(1, 2)).await, Ok(3));
@@ -151,7 +151,7 @@ async fn a_panic_in_the_set_up_of_a_connection_ends_only_this_connection() -> Te
         peer.method("add", |(a, b): (i64, i64), _: Context| async move { Ok::<_, RpcError>(a + b) });
     });
     let listener = Listener::tcp("127.0.0.1:0", Framing::Newline).await?;
-    let address = listener.address().ok_or("no address")?;
+    let address = listener.address().ok_or("the listener must have an address")?;
     let serving = tokio::spawn(service.listen(listener).serve_until(std::future::pending()));
     let client = Client::new(Transport::tcp(address, Framing::Newline).await?);
     assert!(timeout(TEST_TIMEOUT, client.call::<i64>("add", &(1, 2))).await?.is_err());

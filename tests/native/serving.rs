@@ -26,7 +26,7 @@ struct Add {
     b: u32,
 }
 
-fn adding(server: &Server) {
+fn serve_add_and_version(server: &Server) {
     server.method("add", |Add { a, b }: Add, _: Context| async move {
         a.checked_add(b).ok_or_else(|| RpcError::invalid_params("too large").with_data(&["a", "b"]))
     });
@@ -37,7 +37,7 @@ fn adding(server: &Server) {
 async fn a_request_is_answered_with_its_unchanged_id() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let server = Server::new(transport);
-    adding(&server);
+    serve_add_and_version(&server);
     server.forget();
     for id in ["1", "\"1\"", "1.0", "1e2", "-0", "null", "12345678901234567890123", "\"\""] {
         there.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"version"}}"#)).await?;
@@ -53,7 +53,7 @@ async fn a_request_is_answered_with_its_unchanged_id() -> Test {
 async fn unknown_methods_bad_params_and_failures_each_have_their_error() -> Test {
     let (here, there) = Transport::pair()?;
     let server = Server::new(there);
-    adding(&server);
+    serve_add_and_version(&server);
     server.forget();
     let client = Client::new(here);
     let error = |outcome: Result<u32, CallError>| outcome.err().and_then(|error| error.remote().cloned());
@@ -73,12 +73,12 @@ async fn unknown_methods_bad_params_and_failures_each_have_their_error() -> Test
 async fn params_of_a_wrong_type_are_not_repeated_at_length() -> Test {
     let (here, there) = Transport::pair()?;
     let server = Server::new(there);
-    adding(&server);
+    serve_add_and_version(&server);
     server.forget();
     let client = Client::new(here);
     for a in ["x".repeat(1_000_000), "é".repeat(100_000)] {
         let Err(CallError::Remote(error)) = client.call::<u32>("add", &json!({ "a": a, "b": 1 })).await else {
-            return Err("no error".into());
+            return Err("an error is expected".into());
         };
         let repeated = error.message.chars().filter(|&character| a.starts_with(character)).count();
         assert_eq!(error.code, ErrorCode::INVALID_PARAMS);
@@ -127,7 +127,7 @@ impl AsyncRead for Broken {
 }
 
 #[tokio::test]
-async fn a_handler_that_panics_is_an_internal_error_without_its_text() -> Test {
+async fn a_caller_does_not_receive_the_text_of_a_panic_in_a_handler() -> Test {
     let (here, there) = Transport::pair()?;
     let (sender, mut panic_texts) = mpsc::unbounded_channel();
     let there = there.on_diagnostic(move |diagnostic| {
@@ -167,12 +167,12 @@ fn panics(text: &str) {
 }
 
 #[tokio::test]
-async fn requests_overlap_and_each_is_answered_when_it_is_done() -> Test {
+async fn requests_overlap_and_each_is_answered_when_its_handler_ends() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let (open, gate) = oneshot::channel::<()>();
     let gate = std::sync::Mutex::new(Some(gate));
     let server = Server::new(transport);
-    adding(&server);
+    serve_add_and_version(&server);
     server.method("wait", move |(): (), _: Context| {
         let gate = gate.lock().ok().and_then(|mut gate| gate.take());
         async move {
@@ -255,7 +255,7 @@ async fn with_a_sequential_profile_requests_run_one_by_one_and_are_answered_in_o
         }
     });
     server.forget();
-    // The number of requests exceeds the limit of running requests. They wait in a queue, and none is refused.
+    // There are more requests than the limit of running requests allows. They wait in a queue, and none is refused.
     let sender = tokio::spawn(async move {
         for number in 0..3_000 {
             there
@@ -273,7 +273,7 @@ async fn with_a_sequential_profile_requests_run_one_by_one_and_are_answered_in_o
 }
 
 #[tokio::test]
-async fn a_cancelled_request_is_answered_and_its_work_is_dropped() -> Test {
+async fn a_cancelled_request_is_answered_and_its_future_is_dropped() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut events) = mpsc::unbounded_channel();
     let server = Server::new(transport);
@@ -310,6 +310,7 @@ async fn a_cancelled_request_is_answered_and_its_work_is_dropped() -> Test {
     Ok(())
 }
 
+/// Sends the text in its second field when it is dropped.
 pub(crate) struct ReportsDrop(pub(crate) mpsc::UnboundedSender<&'static str>, pub(crate) &'static str);
 
 impl Drop for ReportsDrop {
@@ -322,7 +323,7 @@ impl Drop for ReportsDrop {
 async fn a_batch_is_answered_by_a_batch() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let server = Server::new(transport);
-    adding(&server);
+    serve_add_and_version(&server);
     server.forget();
     there.send(r#"[{"jsonrpc":"2.0","id":1,"method":"version"},{"jsonrpc":"2.0","method":"version"},5]"#).await?;
     let answers = there.receive().await?;
@@ -343,7 +344,7 @@ async fn a_client_answers_requests_of_its_peer() -> Test {
 }
 
 #[tokio::test]
-async fn names_that_are_reserved_are_not_registered() -> Test {
+async fn a_method_with_a_reserved_name_is_not_registered() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut names) = mpsc::unbounded_channel();
     let server = Server::new(transport.on_diagnostic(move |diagnostic| {
@@ -359,8 +360,8 @@ async fn names_that_are_reserved_are_not_registered() -> Test {
     Ok(())
 }
 
-/// An agent calls its editor while it handles a request of the editor. If the editor cancels its request, the call of
-/// the agent is cancelled, too.
+/// While an agent handles a request of its editor, it calls the editor. If the editor cancels the request, the call of
+/// the agent must be cancelled, too.
 #[tokio::test]
 async fn the_cancellation_of_a_request_cancels_the_calls_of_its_handler() -> Test {
     let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::Newline)?;
@@ -372,15 +373,15 @@ async fn the_cancellation_of_a_request_cancels_the_calls_of_its_handler() -> Tes
     });
     peer.forget();
     there.send_bytes(b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"session/prompt\"}\n").await?;
-    let asked: Value = serde_json::from_str(&there.receive_line().await?)?;
-    assert_eq!((&asked["method"], &asked["id"]), (&json!("fs/read_text_file"), &json!(1)));
+    let call: Value = serde_json::from_str(&there.receive_line().await?)?;
+    assert_eq!((&call["method"], &call["id"]), (&json!("fs/read_text_file"), &json!(1)));
     let cancel = br#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":7}}"#;
     there.send_bytes(&[&cancel[..], b"\n"].concat()).await?;
     let mut lines = [there.receive_line().await?, there.receive_line().await?];
     lines.sort();
     let answer = r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32800,"message":"Request cancelled"}}"#;
-    let taken_back = r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":1}}"#;
-    assert_eq!(lines, [format!("{answer}\n"), format!("{taken_back}\n")]);
+    let cancelled_call = r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":1}}"#;
+    assert_eq!(lines, [format!("{answer}\n"), format!("{cancelled_call}\n")]);
     Ok(())
 }
 
@@ -388,17 +389,17 @@ async fn the_cancellation_of_a_request_cancels_the_calls_of_its_handler() -> Tes
 async fn an_error_repeats_at_most_100_characters_of_a_message() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let server = Server::new(transport);
-    adding(&server);
+    serve_add_and_version(&server);
     server.stream_method("count", |(): (), _: Context| futures_util::stream::iter([Ok::<_, RpcError>(1)]));
     server.forget();
     let (name, long) = ("m".repeat(1_024), "m".repeat(1_000_000));
-    let asked = |method: &str| format!(r#""rpc.stream","params":{{"method":"{method}","credit":1}}"#);
+    let stream_of = |method: &str| format!(r#""rpc.stream","params":{{"method":"{method}","credit":1}}"#);
     let quoted = |method: &str| format!("\"{method}\"");
     for (method, code) in [
         (quoted(&name), -32601),
-        (asked(&name), -32601),
+        (stream_of(&name), -32601),
         (quoted(&long), -32600),
-        (asked(&long), -32600),
+        (stream_of(&long), -32600),
         (format!(r#""add","params":["{long}"]"#), -32602),
         (format!(r#""add","params":{{"{long}":1}}"#), -32602),
         (format!(r#""add","params":{{"a":"{long}","b":1}}"#), -32602),
@@ -415,7 +416,7 @@ async fn an_error_repeats_at_most_100_characters_of_a_message() -> Test {
             assert_eq!(answer["error"]["message"], format!("Method not found: {}", "m".repeat(100)));
         }
     }
-    // A notification is dropped, and the next message is served.
+    // A notification with such a name is dropped without an answer, and the next message is served.
     there.send(&format!(r#"{{"jsonrpc":"2.0","method":"{long}"}}"#)).await?;
     there.send(r#"{"jsonrpc":"2.0","id":2,"method":"version"}"#).await?;
     assert_eq!(there.receive().await?["id"], 2);
@@ -423,7 +424,7 @@ async fn an_error_repeats_at_most_100_characters_of_a_message() -> Test {
 }
 
 #[tokio::test]
-async fn a_long_id_is_repeated_by_neither_progress_nor_items() -> Test {
+async fn a_request_with_a_long_id_is_refused_so_progress_never_repeats_the_id() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let server = Server::new(transport);
     server.method("work", |(): (), context: Context| async move {

@@ -22,7 +22,7 @@ use crate::wire::TEST_TIMEOUT;
 
 type Test = Result<(), Box<dyn Error>>;
 
-fn adding(peer: &Peer) {
+fn serve_add(peer: &Peer) {
     peer.method("add", |(a, b): (i64, i64), _: Context| async move { Ok::<_, RpcError>(a + b) });
 }
 
@@ -32,10 +32,10 @@ async fn a_service_is_reached_through_a_unix_socket_and_through_tcp() -> Test {
     let path = folder.path().join("sums.sock");
     let unix = Listener::unix(&path, Framing::ContentLength).await?;
     let tcp = Listener::tcp("127.0.0.1:0", Framing::Newline).await?;
-    let address = tcp.address().ok_or("no address")?;
+    let address = tcp.address().ok_or("the listener must have an address")?;
     assert_eq!(unix.address(), None);
-    let unix = tokio::spawn(unix.serve(adding));
-    let tcp = tokio::spawn(tcp.serve(adding));
+    let unix = tokio::spawn(unix.serve(serve_add));
+    let tcp = tokio::spawn(tcp.serve(serve_add));
     let client = Client::new(Transport::unix(&path, Framing::ContentLength).await?);
     assert_eq!(client.call::<i64>("add", &(1, 2)).await, Ok(3));
     let client = Client::new(Transport::tcp(address, Framing::Newline).await?);
@@ -59,7 +59,7 @@ async fn requests_of_a_browser_on_a_tcp_port_are_refused() -> Test {
         let calls = Arc::new(AtomicUsize::new(0));
         let called = Arc::clone(&calls);
         let listener = Listener::tcp("127.0.0.1:0", framing).await?;
-        let address = listener.address().ok_or("no address")?;
+        let address = listener.address().ok_or("the listener must have an address")?;
         let serving = tokio::spawn(listener.serve(move |peer| {
             let called = Arc::clone(&called);
             peer.method("add", move |(a, b): (i64, i64), _: Context| {
@@ -97,19 +97,19 @@ async fn requests_of_a_browser_on_a_tcp_port_are_refused() -> Test {
 
 #[tokio::test]
 async fn connecting_to_a_missing_socket_fails() {
-    let folder = std::env::temp_dir().join("portway-nobody.sock");
-    let missing = Transport::unix(&folder, Framing::ContentLength).await;
+    let path = std::env::temp_dir().join("portway-no-listener.sock");
+    let missing = Transport::unix(&path, Framing::ContentLength).await;
     assert_eq!(missing.err().map(|error| error.kind()), Some(io::ErrorKind::NotFound));
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_name_in_the_abstract_namespace_is_not_empty() -> Test {
+async fn an_empty_name_in_the_abstract_namespace_is_refused() -> Test {
     // For an empty name, Linux would choose a random name.
-    let error = Listener::unix("@", Framing::Newline).await.err().ok_or("it listens")?;
+    let error = Listener::unix("@", Framing::Newline).await.err().ok_or("the listener must fail")?;
     assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
     assert_eq!(error.to_string(), "@: the name is empty");
-    let error = Transport::unix("@", Framing::Newline).await.err().ok_or("it connects")?;
+    let error = Transport::unix("@", Framing::Newline).await.err().ok_or("the connection must fail")?;
     assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
     Ok(())
 }
@@ -120,7 +120,7 @@ async fn only_a_socket_without_a_listener_is_replaced() -> Test {
     let path = folder.path().join("a.sock");
     let listener = Listener::unix(&path, Framing::ContentLength).await?;
     assert_eq!(fs::metadata(&path)?.permissions().mode() & 0o777, 0o600);
-    let error = Listener::unix(&path, Framing::ContentLength).await.err().ok_or("it is in use")?;
+    let error = Listener::unix(&path, Framing::ContentLength).await.err().ok_or("the second listener must fail")?;
     assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
     assert!(error.to_string().contains("another listener is using"), "{error}");
     drop(listener);
@@ -135,7 +135,7 @@ async fn only_a_socket_without_a_listener_is_replaced() -> Test {
     fs::write(&path, "precious")?;
     drop(listener);
     assert_eq!(fs::read_to_string(&path)?, "precious");
-    let error = Listener::unix(&path, Framing::ContentLength).await.err().ok_or("it is a file")?;
+    let error = Listener::unix(&path, Framing::ContentLength).await.err().ok_or("a file must not be replaced")?;
     assert!(error.to_string().contains("is not a socket"), "{error}");
     assert_eq!(fs::read_to_string(&path)?, "precious");
     Ok(())
@@ -159,25 +159,25 @@ async fn a_socket_file_has_the_mode_600_from_the_start_with_any_umask() -> Test 
             seen
         }
     });
-    // The umask applies to the whole process. The other tests of this process do not depend on the mode of their files.
-    let usual = rustix::process::umask(Mode::empty());
+    // The umask applies to the whole process, so also to other tests. They do not depend on the mode of their files.
+    let previous_umask = rustix::process::umask(Mode::empty());
     for umask in [0o000, 0o022] {
         rustix::process::umask(Mode::from_raw_mode(umask));
         for _ in 0..300 {
             drop(Listener::unix(&path, Framing::ContentLength).await?);
         }
     }
-    rustix::process::umask(usual);
+    rustix::process::umask(previous_umask);
     is_over.store(true, Ordering::Relaxed);
     let seen = watcher.join().map_err(|_| "the watcher has failed")?;
     assert_eq!(seen, BTreeSet::from([0o600]));
     Ok(())
 }
 
-/// The library must not set the mode by the path, since another file may have replaced the new socket.
+/// The library must not set the mode of its new socket by the path. Another file may have replaced the socket there.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_file_that_takes_the_name_of_a_new_socket_keeps_its_mode() -> Test {
+async fn a_file_that_replaces_a_new_socket_keeps_its_mode() -> Test {
     let folder = tempfile::tempdir()?;
     let [path, precious, link] = ["a.sock", "precious", "link"].map(|name| folder.path().join(name));
     fs::write(&precious, "precious")?;
@@ -206,8 +206,8 @@ async fn a_file_that_takes_the_name_of_a_new_socket_keeps_its_mode() -> Test {
     Ok(())
 }
 
-/// A bound socket refuses connections until it listens. So `Listener::unix` checks an existing socket twice, with a
-/// pause between the checks.
+/// A bound socket refuses connections until it listens, as a socket without a listener does. So `Listener::unix` checks
+/// an existing socket twice, with a pause between the checks. Here, the socket listens before the second check.
 #[tokio::test(start_paused = true)]
 async fn a_socket_that_is_bound_and_then_listens_is_not_replaced() -> Test {
     let folder = tempfile::tempdir()?;
@@ -216,9 +216,9 @@ async fn a_socket_that_is_bound_and_then_listens_is_not_replaced() -> Test {
     bind(&socket, &SocketAddrUnix::new(&path)?)?;
     let inode = fs::symlink_metadata(&path)?.ino();
     let mut listening = pin!(Listener::unix(&path, Framing::ContentLength));
-    let first_look = poll_fn(|context| Poll::Ready(listening.as_mut().poll(context))).await;
+    let first_poll = poll_fn(|context| Poll::Ready(listening.as_mut().poll(context))).await;
     listen(&socket, 1)?;
-    let outcome = match first_look {
+    let outcome = match first_poll {
         Poll::Ready(outcome) => outcome,
         Poll::Pending => listening.await,
     };
@@ -228,7 +228,7 @@ async fn a_socket_that_is_bound_and_then_listens_is_not_replaced() -> Test {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_of_several_listeners_that_replace_a_socket_at_once_keeps_its_file() -> Test {
+async fn if_several_listeners_replace_a_socket_at_once_one_succeeds() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("a.sock");
     for round in 0..30 {
@@ -274,7 +274,7 @@ async fn a_listener_does_not_remove_a_newer_socket_of_the_same_name() -> Test {
 async fn removing_a_socket_removes_no_other_file() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("a.sock");
-    // These are names that a simple implementation would choose for a temporary file.
+    // A simple implementation would choose one of these names for a temporary file.
     let others: Vec<_> =
         (0..2_000).map(|count| folder.path().join(format!("a.sock.{}.{count}", std::process::id()))).collect();
     for other in &others {
@@ -308,7 +308,7 @@ async fn a_socket_file_is_removed_even_if_its_folder_was_renamed() -> Test {
     Ok(())
 }
 
-/// The attacker can replace one folder in the path of the socket.
+/// An attacker who can replace one folder in the path of a socket must not cause the removal of other files.
 #[tokio::test]
 async fn removing_a_socket_leaves_the_files_in_other_folders() -> Test {
     let folder = tempfile::tempdir()?;
@@ -333,7 +333,7 @@ async fn removing_a_socket_leaves_the_files_in_other_folders() -> Test {
     let start = Instant::now();
     let mut listeners = 0;
     while start.elapsed() < Duration::from_secs(3) {
-        // This fails while the path leads to the other folder.
+        // This call fails while the path leads to `theirs`, where a file has the name of the socket.
         if let Ok(listener) = Listener::unix(current.join("a.sock"), Framing::ContentLength).await {
             listeners += 1;
             drop(listener);
@@ -358,14 +358,14 @@ async fn a_symbolic_link_to_a_socket_is_not_a_socket() -> Test {
     let (path, link) = (folder.path().join("a.sock"), folder.path().join("link"));
     drop(std::os::unix::net::UnixListener::bind(&path)?);
     std::os::unix::fs::symlink(&path, &link)?;
-    let error = Listener::unix(&link, Framing::ContentLength).await.err().ok_or("it is a link")?;
+    let error = Listener::unix(&link, Framing::ContentLength).await.err().ok_or("a link must not be replaced")?;
     assert!(error.to_string().contains("is not a socket"), "{error}");
     assert!(path.exists() && fs::symlink_metadata(&link)?.is_symlink());
     Ok(())
 }
 
 #[tokio::test]
-async fn connections_are_independent() -> Test {
+async fn connections_that_stall_or_end_do_not_affect_other_connections() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("a.sock");
     let connections = Arc::new(AtomicUsize::new(0));
@@ -375,12 +375,12 @@ async fn connections_are_independent() -> Test {
         peer.method("number", move |(): (), _: Context| async move { Ok::<_, RpcError>(number) });
     }));
     // The first connection sends a part of a message, the second connection reads nothing, and the third is closed.
-    let mut half = UnixStream::connect(&path).await?;
-    half.write_all(b"Content-Length: 100\r\n\r\n{").await?;
-    let mut deaf = UnixStream::connect(&path).await?;
+    let mut incomplete = UnixStream::connect(&path).await?;
+    incomplete.write_all(b"Content-Length: 100\r\n\r\n{").await?;
+    let mut not_reading = UnixStream::connect(&path).await?;
     for _ in 0..200 {
         let flood = b"Content-Length: 40\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"number\"}".repeat(100);
-        if timeout(Duration::from_millis(20), deaf.write_all(&flood)).await.is_err() {
+        if timeout(Duration::from_millis(20), not_reading.write_all(&flood)).await.is_err() {
             break;
         }
     }
@@ -395,7 +395,7 @@ async fn connections_are_independent() -> Test {
 }
 
 #[tokio::test]
-async fn a_server_that_is_stopped_ends_the_calls_of_its_clients() -> Test {
+async fn a_peer_that_is_dropped_ends_the_calls_of_its_client() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("a.sock");
     let listener = Listener::unix(&path, Framing::ContentLength).await?;
@@ -412,7 +412,7 @@ async fn a_server_that_is_stopped_ends_the_calls_of_its_clients() -> Test {
 async fn connecting_to_a_busy_socket_is_retried() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("busy.sock");
-    // The server does not accept connections yet, and its queue has little space.
+    // The server does not accept connections yet, and its queue has less space than the four connections need.
     let listening_socket =
         rustix::net::socket(rustix::net::AddressFamily::UNIX, rustix::net::SocketType::STREAM, None)?;
     rustix::net::bind(&listening_socket, &rustix::net::SocketAddrUnix::new(&path)?)?;

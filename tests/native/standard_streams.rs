@@ -1,4 +1,4 @@
-//! A program that serves on its standard streams. The tests start this test program with the name of a role.
+//! Servers on standard streams. The tests start this test program again, with the name of a role in its environment.
 
 use std::env;
 use std::io;
@@ -14,6 +14,7 @@ use crate::non_blocking::{
 };
 use crate::wire::frame;
 
+/// Returns a command that runs this program as a server in this role.
 fn program(role: &str) -> Command {
     let mut command = Command::new(env::current_exe().unwrap_or_default());
     command.args(["--exact", "standard_streams::runs_the_server_of_the_environment", "--nocapture"]);
@@ -32,7 +33,7 @@ fn runs_the_server_of_the_environment() {
     process::exit(if served.is_ok() { 0 } else { 9 });
 }
 
-/// Serves, and then drops its runtime, as a program with `#[tokio::main]` does.
+/// Serves until the link ends, and then drops the runtime, as a program with `#[tokio::main]` does.
 fn serve() -> io::Result<()> {
     // This line separates the output of libtest from the frames.
     println!("ready");
@@ -83,10 +84,10 @@ fn a_program_ends_with_its_server_while_its_input_is_open() {
 }
 
 #[test]
-fn bytes_that_std_has_buffered_from_standard_input_are_served() {
+fn bytes_that_std_has_read_ahead_from_standard_input_are_served() {
     let subject = Subject { command: || program("after a line"), ..SERVER };
     let mut running = Running::start(subject, Streams::Both, When::Later, Kind::Pipes);
-    // The program reads the line and the first request in one read.
+    // `read_line` in the program reads more than the line: the first request, too.
     write_all(running.input(), &[b"a line\n", &(SERVER.request)("with it")[..]].concat());
     running.read_preamble();
     running.set_nonblocking();

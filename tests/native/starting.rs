@@ -1,4 +1,4 @@
-//! Programs that cannot be started. The error must name the file or the folder, and the reason.
+//! Programs that cannot be started. The error must name the missing or unusable file or folder, and the reason.
 
 use std::error::Error;
 use std::fs;
@@ -54,7 +54,7 @@ async fn a_program_that_cannot_be_started_is_named_with_the_reason() -> Result<(
             assert!(text.starts_with(&expected), "the error must start with {expected}, got {text}");
         }
     }
-    // The search for the program uses the `PATH` of the new process.
+    // The library searches for the program in the `PATH` of the new process, not in its own `PATH`.
     let mut command = Command::new("crlf");
     let error = Transport::child(command.env("PATH", folder.path()), Framing::Newline).err().ok_or("no interpreter")?;
     assert!(error.to_string().starts_with("crlf: the interpreter /bin/sh"), "{error}");

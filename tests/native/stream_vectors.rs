@@ -93,14 +93,14 @@ async fn check(profile: Option<&str>, steps: &[Step]) -> Test {
             Step::Send(expected) => {
                 let sent =
                     timeout(TEST_TIMEOUT, there.receive()).await.map_err(|_| format!("step {index}: no message"))??;
-                same(index, canonical(sent), canonical(expected.clone()))?;
+                expect_equal(index, canonical(sent), canonical(expected.clone()))?;
             }
             Step::Quiet(quiet) => {
                 assert!(*quiet && drain(&mut there).await?.is_empty(), "step {index}: unexpected message")
             }
             Step::Call(CallOptions { method, params, progress }) => {
                 let call = client.call(method, params);
-                let call = if *progress { observed(call, report.clone()) } else { call };
+                let call = if *progress { with_reported_progress(call, report.clone()) } else { call };
                 operation = Operation::Call(call.start());
             }
             Step::Stream(StreamOptions { method, params, window }) => {
@@ -110,14 +110,16 @@ async fn check(profile: Option<&str>, steps: &[Step]) -> Test {
                 assert!(items.next().now_or_never().is_none());
                 operation = Operation::Stream(items);
             }
-            Step::Item(expected) => same(index, outcome(&mut operation, "item").await?, json!({ "item": expected }))?,
-            Step::Progress(expected) => same(index, next(&mut reports).await?, expected.clone())?,
-            Step::Outcome(expected) => same(index, outcome(&mut operation, "result").await?, expected.clone())?,
+            Step::Item(expected) => {
+                expect_equal(index, outcome(&mut operation, "item").await?, json!({ "item": expected }))?
+            }
+            Step::Progress(expected) => expect_equal(index, next(&mut reports).await?, expected.clone())?,
+            Step::Outcome(expected) => expect_equal(index, outcome(&mut operation, "result").await?, expected.clone())?,
             Step::Cancel(cancel) => operation = if *cancel { Operation::None } else { operation },
-            Step::Notification(expected) => same(index, next(&mut notifications).await?, expected.clone())?,
+            Step::Notification(expected) => expect_equal(index, next(&mut notifications).await?, expected.clone())?,
         }
     }
-    same(steps.len(), Value::Array(drain(&mut there).await?), json!([]))?;
+    expect_equal(steps.len(), Value::Array(drain(&mut there).await?), json!([]))?;
     assert!(reports.try_recv().is_err() && notifications.try_recv().is_err());
     Ok(())
 }
@@ -145,14 +147,14 @@ fn serve(peer: &Peer, notifications: UnboundedSender<Value>) {
     });
 }
 
-fn observed(call: Call<Value>, report: UnboundedSender<Value>) -> Call<Value> {
+fn with_reported_progress(call: Call<Value>, report: UnboundedSender<Value>) -> Call<Value> {
     call.on_progress(move |value: Value| {
         let _ = report.send(value);
     })
 }
 
-/// Returns the outcome of the call, or of the next read of the stream. For a value, the outcome is an object with the
-/// value as its member `success`.
+/// Returns the outcome of the call, or of the next read of the stream. The outcome of a value is an object with one
+/// member. `success` is the name of this member.
 async fn outcome(operation: &mut Operation, success: &str) -> Result<Value, Box<dyn Error>> {
     let outcome = match operation {
         Operation::None => return Err("this step needs a call or a stream".into()),
@@ -174,8 +176,8 @@ async fn next(values: &mut UnboundedReceiver<Value>) -> Result<Value, Box<dyn Er
     Ok(timeout(TEST_TIMEOUT, values.recv()).await?.ok_or("nothing was reported")?)
 }
 
-/// Lets the tasks of earlier messages run, and then sends a request. Returns the messages that the peer sends before
-/// its answer to this request.
+/// Lets the tasks of earlier messages run, and then sends a request to the peer. Returns the messages that the peer
+/// sends before its answer to this request.
 async fn drain(there: &mut RemoteEnd) -> Result<Vec<Value>, Box<dyn Error>> {
     for _ in 0..20 {
         tokio::task::yield_now().await;
@@ -205,6 +207,7 @@ fn canonical(message: Value) -> Value {
     }
 }
 
-fn same(step: usize, found: Value, expected: Value) -> Test {
+/// Returns an error if the values of a step differ.
+fn expect_equal(step: usize, found: Value, expected: Value) -> Test {
     if found == expected { Ok(()) } else { Err(format!("step {step}: expected {expected}\n  found    {found}").into()) }
 }

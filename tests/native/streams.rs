@@ -19,9 +19,9 @@ type Test = Result<(), Box<dyn Error>>;
 /// Serves `count`, a stream of numbers, and `plain`, a method without a stream. Returns the counter of the produced
 /// items.
 fn serve_numbers(transport: Transport) -> Arc<AtomicU32> {
-    let made = Arc::new(AtomicU32::new(0));
+    let produced = Arc::new(AtomicU32::new(0));
     let server = Server::new(transport);
-    let counter = Arc::clone(&made);
+    let counter = Arc::clone(&produced);
     server.stream_method("count", move |(below,): (u32,), _: Context| {
         let counter = Arc::clone(&counter);
         stream::iter(0..below).map(move |number| {
@@ -31,7 +31,7 @@ fn serve_numbers(transport: Transport) -> Arc<AtomicU32> {
     });
     server.method("plain", |(): (), _: Context| async { Ok::<_, RpcError>(1) });
     server.forget();
-    made
+    produced
 }
 
 #[tokio::test]
@@ -52,19 +52,19 @@ async fn all_items_arrive_in_order_before_the_end() -> Test {
 #[tokio::test]
 async fn an_unread_stream_produces_one_item_more_than_its_credit() -> Test {
     let (here, there) = Transport::pair()?;
-    let made = serve_numbers(there);
+    let produced = serve_numbers(there);
     let client = Client::new(here);
     let mut items = client.stream::<u32>("count", &(1_000_000,)).window(8);
     assert_eq!(items.next().await, Some(Ok(0)));
     tokio::time::sleep(Duration::from_millis(50)).await;
     // Eight items were sent, and one item waits for credit.
-    assert_eq!(made.load(Ordering::SeqCst), 9);
+    assert_eq!(produced.load(Ordering::SeqCst), 9);
     for number in 1..100 {
         assert_eq!(items.next().await, Some(Ok(number)));
     }
     drop(items);
     tokio::time::sleep(Duration::from_millis(50)).await;
-    assert!(made.load(Ordering::SeqCst) < 120);
+    assert!(produced.load(Ordering::SeqCst) < 120);
     Ok(())
 }
 
@@ -93,7 +93,7 @@ async fn the_messages_have_the_form_of_the_protocol() -> Test {
 }
 
 #[tokio::test]
-async fn more_items_than_the_credit_allows_end_the_stream() -> Test {
+async fn an_item_beyond_the_credit_ends_the_stream() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let mut items = client.stream::<u32>("count", &()).window(1);
@@ -119,7 +119,7 @@ async fn more_items_than_the_credit_allows_end_the_stream() -> Test {
 }
 
 #[tokio::test]
-async fn a_dropped_stream_is_cancelled_and_its_source_is_dropped() -> Test {
+async fn a_dropped_stream_is_cancelled_and_the_server_drops_its_items() -> Test {
     let (here, there) = Transport::pair()?;
     let (sender, mut received) = mpsc::unbounded_channel();
     let server = Server::new(there);
@@ -168,7 +168,7 @@ async fn a_call_of_a_stream_method_and_a_stream_of_a_plain_method_are_errors() -
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_timeout_counts_only_while_a_consumer_waits() -> Test {
+async fn the_timeout_of_a_stream_runs_only_while_its_consumer_waits() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let mut items = client.stream::<u32>("slow", &()).timeout(Duration::from_secs(5));
@@ -228,17 +228,17 @@ fn stream_request(id: u32, credit: u32) -> String {
 }
 
 #[tokio::test]
-async fn streams_that_never_wait_take_turns_with_other_tasks() -> Test {
+async fn streams_whose_items_are_always_ready_let_other_tasks_run() -> Test {
     for (streams, credit) in [(1, 60_000), (64, 1_000)] {
         let (transport, mut there) = transport_with_remote_end()?;
-        let made = serve_numbers(transport);
+        let produced = serve_numbers(transport);
         let all: Vec<_> = (1..=streams).map(|id| stream_request(id, credit)).collect();
         there.send(&format!("[{}]", all.join(","))).await?;
         let reader = tokio::spawn(async move { while there.receive().await.is_ok() {} });
         let (mut last, mut most) = (0, 0);
-        while made.load(Ordering::SeqCst) < streams * credit {
+        while produced.load(Ordering::SeqCst) < streams * credit {
             tokio::task::yield_now().await;
-            let now = made.load(Ordering::SeqCst);
+            let now = produced.load(Ordering::SeqCst);
             most = most.max(now - last);
             last = now;
         }
@@ -253,7 +253,7 @@ async fn streams_that_never_wait_take_turns_with_other_tasks() -> Test {
 #[tokio::test]
 async fn the_credit_of_all_streams_of_a_peer_is_bounded() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
-    let made = serve_numbers(transport);
+    let produced = serve_numbers(transport);
     let mut items = [0, 0];
     let mut answers = Vec::new();
     let mut note = |message: Value| match message["params"]["id"].as_u64() {
@@ -267,8 +267,9 @@ async fn the_credit_of_all_streams_of_a_peer_is_bounded() -> Test {
     }
     there.send(&stream_request(1, 65_526)).await?;
     there.send(&stream_request(3, 9)).await?;
-    // All windows together may be 65 536. So request 3 is refused, and the window of stream 2 may grow from 2 to 10.
-    // The first two items of stream 2 are sent, so 10 further items follow.
+    // All windows of a peer together may be 65 536, and stream 1 uses 65 526 of them. So request 3 with 9 is refused,
+    // and the window of stream 2 may grow from 2 to 10. Two items of stream 2 were sent before, so 10 further items
+    // follow.
     there.send(r#"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":2,"count":100}}"#).await?;
     for _ in 0..65_526 + 10 + 1 {
         note(timeout(TEST_TIMEOUT, there.receive()).await??);
@@ -277,7 +278,7 @@ async fn the_credit_of_all_streams_of_a_peer_is_bounded() -> Test {
     let error = json!({ "code": -32600, "message": "Invalid Request", "data": { "reason": "too-much-credit" } });
     assert_eq!((items, answers), ([65_526, 12], vec![json!({ "jsonrpc": "2.0", "id": 3, "error": error })]));
     // Each stream has produced one further item, which waits for credit.
-    assert_eq!(made.load(Ordering::SeqCst), 65_526 + 12 + 2);
+    assert_eq!(produced.load(Ordering::SeqCst), 65_526 + 12 + 2);
     there.send(r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1}}"#).await?;
     assert_eq!(timeout(TEST_TIMEOUT, there.receive()).await??["error"]["code"], -32800);
     there.send(&stream_request(4, 100)).await?;

@@ -1,4 +1,4 @@
-//! Random operations on several threads, with the end of the link at a random time. No call may stay pending.
+//! Random operations on several threads. The link ends at a random time. After its end, no call may stay pending.
 
 use std::error::Error;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use crate::wire::TEST_TIMEOUT;
 
-/// A xorshift generator. The same seed results in the same operations, but the order of threads may differ.
+/// A xorshift generator. With the same seed, the operations are the same, but threads may run them in another order.
 struct Random(u64);
 
 impl Random {
@@ -21,7 +21,7 @@ impl Random {
     }
 }
 
-fn serving(peer: &Peer) {
+fn serve(peer: &Peer) {
     peer.method("echo", |(number,): (u64,), _: Context| async move { Ok::<_, RpcError>(number) });
     peer.method("slow", |(micros,): (u64,), _: Context| async move {
         tokio::time::sleep(Duration::from_micros(micros)).await;
@@ -47,7 +47,11 @@ async fn caller(client: Client, seed: u64) -> u64 {
         let outcome = match random.below(7) {
             0 => client.call::<u64>("slow", &(number,)).await,
             1 => client.call::<u64>("back", &(number,)).await,
-            2 => client.call::<u64>("slow", &(5_000,)).timeout(Duration::from_micros(number)).await.or_else(late),
+            2 => client
+                .call::<u64>("slow", &(5_000,))
+                .timeout(Duration::from_micros(number))
+                .await
+                .or_else(zero_if_timed_out),
             3 => {
                 let call = client.call::<u64>("slow", &(number,));
                 timeout(Duration::from_micros(number), call).await.unwrap_or(Ok(number))
@@ -69,7 +73,7 @@ async fn caller(client: Client, seed: u64) -> u64 {
     }
 }
 
-fn late(error: CallError) -> Result<u64, CallError> {
+fn zero_if_timed_out(error: CallError) -> Result<u64, CallError> {
     if error == CallError::TimedOut { Ok(0) } else { Err(error) }
 }
 
@@ -85,8 +89,8 @@ async fn no_call_stays_pending_whenever_the_link_ends() -> Result<(), Box<dyn Er
     for round in 0..150 {
         let (here, there) = Transport::pair()?;
         let (near, far) = (Peer::new(here), Peer::new(there));
-        serving(&near);
-        serving(&far);
+        serve(&near);
+        serve(&far);
         let (near_client, far_client) = (near.client().clone(), far.client().clone());
         near.forget();
         far.forget();

@@ -1,4 +1,4 @@
-//! Watched processes: reports of their starts, and panics of the application.
+//! Supervised processes: reports of their starts, and panics in functions of the application.
 
 use std::error::Error;
 use std::io;
@@ -37,7 +37,7 @@ async fn the_client_of_a_new_process_is_available_during_its_set_up() -> Test {
     let process = process_with_start_count(&folder).on_exit(|_, starts| (starts < 3).then_some(Duration::ZERO)).start(
         move |_| {
             let _ = sender.send(());
-            // Other tasks continue during this pause.
+            // This pause blocks one worker. On the other worker, the test calls the new process.
             std::thread::sleep(Duration::from_millis(100));
         },
     )?;
@@ -77,14 +77,14 @@ async fn each_start_is_reported_with_its_client() -> Test {
         })
         .start(|_| {})?;
     for number in 1..=3 {
-        let (client, starts) = timeout(TEST_TIMEOUT, starts.recv()).await?.ok_or("no start")?;
+        let (client, starts) = timeout(TEST_TIMEOUT, starts.recv()).await?.ok_or("a start must be reported")?;
         assert_eq!((starts, count(&client).await?), (number, Ok(number)));
     }
     Ok(())
 }
 
 #[tokio::test]
-async fn a_process_that_is_shut_down_leaves_nothing_behind_and_is_not_started_again() -> Test {
+async fn a_process_that_is_shut_down_leaves_no_process_behind_and_is_not_started_again() -> Test {
     let tree = Tree::new(Shape::ForksAgain, true)?;
     let words = tree.command();
     let (sender, mut starts) = mpsc::unbounded_channel();
@@ -107,7 +107,7 @@ async fn a_process_that_is_shut_down_leaves_nothing_behind_and_is_not_started_ag
     let process = Process::new("sh", ["-c", "exit 3"], Framing::Newline).start(|_| {})?;
     timeout(TEST_TIMEOUT, process.ended()).await?;
     let Closed::Exited(status) = timeout(TEST_TIMEOUT, process.shutdown()).await? else {
-        return Err("no status".into());
+        return Err("the link must end with an exit status".into());
     };
     assert_eq!(status.code(), Some(3));
     Ok(())
@@ -120,6 +120,7 @@ fn panics() -> ! {
 /// The names of the functions that have panicked.
 type Names = Arc<Mutex<Vec<String>>>;
 
+/// Adds the names of the functions that panic to `names`.
 fn reporting(transport: Transport, names: &Names) -> Transport {
     let names = Arc::clone(names);
     transport.on_diagnostic(move |diagnostic| {
@@ -135,13 +136,13 @@ fn names(names: &Names) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_panic_in_a_function_of_a_watched_process_is_reported_and_ends_nothing_else() -> Test {
+async fn a_panic_in_a_function_for_a_supervised_process_is_reported() -> Test {
     let folder = tempfile::tempdir()?;
     let panicked = Names::default();
     let reported = Arc::clone(&panicked);
     let (lines_sender, mut lines) = mpsc::unbounded_channel();
     let (exits_sender, mut exits) = mpsc::unbounded_channel();
-    let sets_up = Mutex::new(0);
+    let set_up_count = Mutex::new(0);
     let process = process_with_start_count(&folder)
         .with(move |transport| reporting(transport, &reported))
         .on_stderr(move |line| {
@@ -154,7 +155,7 @@ async fn a_panic_in_a_function_of_a_watched_process_is_reported_and_ends_nothing
             if starts < 3 { Some(Duration::ZERO) } else { panics() }
         })
         .start(move |_| {
-            let mut number = sets_up.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut number = set_up_count.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             *number += 1;
             // The set-up of the second start panics.
             if *number == 2 {
@@ -165,7 +166,7 @@ async fn a_panic_in_a_function_of_a_watched_process_is_reported_and_ends_nothing
     assert_eq!(timeout(TEST_TIMEOUT, lines.recv()).await?.as_deref(), Some("started"));
     assert_eq!(count(&timeout(TEST_TIMEOUT, process.ready()).await??).await?, Ok(1));
     assert_eq!(timeout(TEST_TIMEOUT, exits.recv()).await?.map(|(_, starts)| starts), Some(1));
-    let (why, starts) = timeout(TEST_TIMEOUT, exits.recv()).await?.ok_or("no exit")?;
+    let (why, starts) = timeout(TEST_TIMEOUT, exits.recv()).await?.ok_or("an exit must be reported")?;
     assert_eq!(starts, 2);
     assert!(matches!(&why, Closed::Io(io::ErrorKind::Other, text) if text.contains("set_up")), "{why}");
     let client = timeout(TEST_TIMEOUT, process.ready()).await??;
@@ -179,7 +180,7 @@ async fn a_panic_in_a_function_of_a_watched_process_is_reported_and_ends_nothing
 }
 
 #[tokio::test]
-async fn a_panic_in_the_function_for_diagnostics_ends_nothing() -> Test {
+async fn a_panic_in_the_function_for_diagnostics_does_not_end_the_link() -> Test {
     let (here, there) = Transport::pair()?;
     let received = Arc::new(Mutex::new(Vec::new()));
     let reported = Arc::clone(&received);
@@ -190,7 +191,7 @@ async fn a_panic_in_the_function_for_diagnostics_ends_nothing() -> Test {
     server.method("ok", |(): (), _: Context| async { Ok::<_, RpcError>(1) });
     server.forget();
     let client = Client::new(here.on_diagnostic(|_| panics()));
-    client.notify("nobody-listens", &())?;
+    client.notify("unknown", &())?;
     for _ in 0..3 {
         assert_eq!(timeout(TEST_TIMEOUT, client.call::<u32>("ok", &())).await?, Ok(1));
     }
@@ -216,14 +217,14 @@ async fn a_panic_for_one_connection_ends_only_that_connection() -> Test {
             }
         };
         let panics_first = Arc::new(panics_first);
-        let prepares = Arc::clone(&panics_first);
+        let panics_first_in_with = Arc::clone(&panics_first);
         let listener = Listener::tcp("127.0.0.1:0", Framing::ContentLength).await?.with(move |transport| {
             if !in_set_up {
-                prepares();
+                panics_first_in_with();
             }
             reporting(transport, &reported)
         });
-        let address = listener.address().ok_or("no address")?;
+        let address = listener.address().ok_or("the listener must have an address")?;
         tokio::spawn(listener.serve(move |peer| {
             if in_set_up {
                 panics_first();

@@ -1,5 +1,5 @@
-//! Calls that time out. The peer receives a cancellation, its handler stops, and a later answer is dropped without a
-//! report. Progress restarts the timeout.
+//! Calls that time out. The peer receives a cancellation, and its handler is dropped. If the peer still answers, the
+//! client drops the answer without a report. Progress restarts the timeout.
 
 use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -86,7 +86,7 @@ async fn the_handler_of_a_call_that_timed_out_does_not_delay_the_end_of_the_link
     Ok(())
 }
 
-/// A call for which the test sends progress and the answer.
+/// A call with a timeout of [`STEP`]. The test acts as the peer, and sends progress and the answer.
 struct CallWithProgress {
     call: portway::Call<u32>,
     there: RemoteEnd,
@@ -175,8 +175,8 @@ async fn progress_does_not_restart_the_timeout_of_a_call_without_a_listener() ->
     Ok(())
 }
 
-/// Returns a transport that records the ids of the answers without a pending call, and the record.
-fn logged(transport: Transport) -> (Transport, Arc<Mutex<Vec<Id>>>) {
+/// Returns the transport, and a list of ids. If an answer belongs to no call, the transport adds its id to the list.
+fn with_unmatched_ids(transport: Transport) -> (Transport, Arc<Mutex<Vec<Id>>>) {
     let unmatched = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&unmatched);
     let transport = transport.on_diagnostic(move |diagnostic| {
@@ -188,10 +188,10 @@ fn logged(transport: Transport) -> (Transport, Arc<Mutex<Vec<Id>>>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_answer_to_a_call_that_was_cancelled_or_timed_out_is_not_logged() -> Test {
+async fn the_answer_to_a_call_that_was_cancelled_or_timed_out_is_not_reported() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
         let (transport, mut there) = transport_with_remote_end_of(64 * 1024, framing)?;
-        let (transport, unmatched) = logged(transport);
+        let (transport, unmatched) = with_unmatched_ids(transport);
         let client = Client::new(transport).with_timeout(STEP);
         drop(client.call::<()>("dropped", &()).start());
         assert_eq!(client.call::<()>("slow", &()).await, Err(CallError::TimedOut));
@@ -215,29 +215,30 @@ async fn the_answer_to_a_call_that_was_cancelled_or_timed_out_is_not_logged() ->
         assert_eq!(timeout(TEST_TIMEOUT, last).await?, Ok(3), "{framing}");
         let ids: Vec<String> =
             unmatched.lock().unwrap_or_else(PoisonError::into_inner).iter().map(ToString::to_string).collect();
-        assert_eq!(ids, ["99", "\"a\"", "0"], "only answers without a request are reported: {framing}");
+        assert_eq!(ids, ["99", "\"a\"", "0"], "only answers to requests that were never sent are reported: {framing}");
     }
     Ok(())
 }
 
 #[tokio::test(start_paused = true)]
 async fn progress_restarts_the_timeout_but_not_the_total_timeout() -> Test {
-    let sixty_times = CallWithProgress::new(|call| call).await?.milliseconds_until_timeout().await?;
-    assert!((6_000..6_030).contains(&sixty_times), "{sixty_times}");
+    // The default total timeout is 60 times the timeout.
+    let default_total = CallWithProgress::new(|call| call).await?.milliseconds_until_timeout().await?;
+    assert!((6_000..6_030).contains(&default_total), "{default_total}");
     let total = CallWithProgress::new(|call| call.total_timeout(STEP * 7)).await?.milliseconds_until_timeout().await?;
     assert!((700..730).contains(&total), "{total}");
-    let alone = CallWithProgress::new(|call| call.timeout(None).total_timeout(STEP * 7))
+    let without_timeout = CallWithProgress::new(|call| call.timeout(None).total_timeout(STEP * 7))
         .await?
         .milliseconds_until_timeout()
         .await?;
-    assert!((700..730).contains(&alone), "{alone}");
+    assert!((700..730).contains(&without_timeout), "{without_timeout}");
     let endless = CallWithProgress::new(|call| call.total_timeout(None)).await?;
     assert!(timeout(STEP * 1_000, endless.milliseconds_until_timeout()).await.is_err());
     Ok(())
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_total_timeout_holds_without_any_progress() -> Test {
+async fn the_total_timeout_applies_to_a_call_without_progress() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport).with_timeout(None);
     let start = Instant::now();

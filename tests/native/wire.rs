@@ -1,4 +1,4 @@
-//! The remote end of a link. A test reads and writes its bytes without the library.
+//! The remote end of a link. With it, a test acts as the peer: it reads and writes the bytes of the stream.
 
 use std::io;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tokio::time::timeout;
 /// Maximum time of one wait in a test. It is long enough for a slow machine.
 pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The end of a stream that the test uses. The library uses the other end.
+/// The end of a stream on which the test acts as the peer. The link under test has the other end.
 pub(crate) struct RemoteEnd {
     reader: ReadHalf<DuplexStream>,
     writer: Option<WriteHalf<DuplexStream>>,
@@ -98,7 +98,7 @@ impl RemoteEnd {
         }
     }
 
-    /// Returns the next line, for the framing with one message a line.
+    /// Returns the next line with its line end, for [`Framing::Newline`].
     pub(crate) async fn receive_line(&mut self) -> io::Result<String> {
         loop {
             if let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
@@ -111,7 +111,7 @@ impl RemoteEnd {
         }
     }
 
-    /// Reads until the end of the stream. Returns the unread text.
+    /// Reads until the end of the stream. Returns the text that no other call has returned.
     pub(crate) async fn rest(&mut self) -> io::Result<String> {
         while self.read().await? > 0 {}
         String::from_utf8(std::mem::take(&mut self.buffer)).map_err(io::Error::other)
@@ -125,7 +125,7 @@ impl RemoteEnd {
     }
 }
 
-/// Returns the start and the end of the body of the first frame, or `None` if the frame is incomplete.
+/// Returns the positions at which the body of the first frame begins and ends, or `None` if the frame is incomplete.
 fn complete(bytes: &[u8]) -> io::Result<Option<(usize, usize)>> {
     let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else { return Ok(None) };
     let header = std::str::from_utf8(bytes.get(..end).unwrap_or_default()).map_err(io::Error::other)?;
@@ -137,7 +137,7 @@ fn complete(bytes: &[u8]) -> io::Result<Option<(usize, usize)>> {
     Ok((bytes.len() >= used).then_some((end + 4, used)))
 }
 
-/// Returns the default limits after a change.
+/// Returns the default limits, changed by `change`.
 pub(crate) fn limits(change: impl FnOnce(&mut Limits)) -> Limits {
     let mut limits = Limits::DEFAULT;
     change(&mut limits);

@@ -60,7 +60,7 @@ impl Aria2 {
     }
 }
 
-/// Connects, as soon as the server listens.
+/// Connects to a server that may not listen yet: tries again until it listens.
 async fn connect(url: &str) -> Transport {
     let start = Instant::now();
     loop {
@@ -72,7 +72,7 @@ async fn connect(url: &str) -> Transport {
     }
 }
 
-/// Serves `CONTENT` as any file. Returns the URL of a file.
+/// Starts an HTTP server that returns `CONTENT` for every path. Returns a URL of it.
 async fn serve_file() -> String {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let url = format!("http://{}/file.txt", listener.local_addr().unwrap());

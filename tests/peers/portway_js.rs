@@ -1,4 +1,5 @@
-//! Tests of the npm package as a WIPC guest: the parts of its handlers' errors that the host receives.
+//! Tests of the npm package as a WIPC guest. Its handlers fail with errors of libraries. The tests check which parts of
+//! these errors the host receives.
 
 use std::time::Duration;
 

@@ -54,8 +54,9 @@ async fn serve() -> String {
     format!("ws://{address}/")
 }
 
-/// Checks that a server sends three notifications, refuses an unknown method, and ends the connection as `end` checks.
-async fn ends_with(peer: &Peer, end: impl Fn(&Closed) -> bool) {
+/// Checks that a server sends three notifications, refuses an unknown method, and ends the connection. `end` returns
+/// whether the link has ended in the expected way.
+async fn assert_ticks_errors_and_end(peer: &Peer, end: impl Fn(&Closed) -> bool) {
     let (sender, mut ticks) = unbounded_channel();
     peer.on_notify("ticked", move |(tick,): (u32,), _: Context| {
         // Sending fails if the test has ended.
@@ -78,7 +79,7 @@ async fn a_ws_server_answers_calls_and_notifies_our_client() {
     let peer = connect(&mut server).await;
     let text = "é€😀".repeat(50_000);
     assert_eq!(peer.call::<Value>("ask", &(&text,)).await.unwrap(), json!(["Ada", 200_000]));
-    ends_with(&peer, |closed| !matches!(closed, Closed::WebSocket { .. })).await;
+    assert_ticks_errors_and_end(&peer, |closed| !matches!(closed, Closed::WebSocket { .. })).await;
 }
 
 #[tokio::test]
@@ -89,7 +90,7 @@ async fn a_websockets_server_answers_calls_and_notifies_our_client() {
     assert_eq!(peer.call::<Value>("echo", &(&text,)).await.unwrap(), json!([text]));
     assert_eq!(peer.call::<Value>("ask", &()).await.unwrap(), json!(["héllo 😀", "Ada"]));
     let restart = Closed::WebSocket { code: 1012, reason: "restart".to_owned() };
-    ends_with(&peer, |closed| *closed == restart).await;
+    assert_ticks_errors_and_end(&peer, |closed| *closed == restart).await;
 }
 
 #[tokio::test]

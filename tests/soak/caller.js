@@ -20,8 +20,8 @@ export class Caller {
   notificationCount = 0;
   /** The number of calls that ended as expected, by workload. */
   counts = new Array(WORKLOADS.length).fill(0);
-  wrong = [];
-  wrongCount = 0;
+  failures = [];
+  failureCount = 0;
   maxInFlight = 0;
   #inFlight = 0;
   #wake;
@@ -89,11 +89,11 @@ export class Caller {
   }
 
   #addFailure(text) {
-    this.wrongCount++;
-    if (this.wrong.length < MAX_FAILURES) this.wrong.push(text);
+    this.failureCount++;
+    if (this.failures.length < MAX_FAILURES) this.failures.push(text);
   }
 
-  /** Resolves when at most `limit` calls are pending. Throws an error with the numbers of calls that do not end. */
+  /** Resolves when at most `limit` calls are pending. If this takes too long, throws an error that names the calls. */
   async #untilPendingAtMost(limit) {
     let isLate = false;
     const timer = startTimer(() => {
@@ -111,20 +111,20 @@ export class Caller {
     );
   }
 
-  /** Compares the calls with those that the peer served. `served[n]` is how often a handler ran for call `n`. */
+  /** Checks that each call ended once and was served as often as it must be. `served[n]` is how often a handler ran. */
   compare(served) {
     for (let n = 0; n < this.made; n++) {
       const workload = WORKLOADS[this.#workloads[n]];
-      const wanted = workload.isNumbered ? 1 : 0;
+      const expected = workload.isNumbered ? 1 : 0;
       if (this.#ends[n] !== 1) this.#addFailure(`call ${n} (${workload.name}) ended ${this.#ends[n]} times`);
-      if (served[n] !== wanted) this.#addFailure(`call ${n} (${workload.name}) was served ${served[n]} times`);
+      if (served[n] !== expected) this.#addFailure(`call ${n} (${workload.name}) was served ${served[n]} times`);
     }
   }
 
   ledger() {
-    const { name, made, ended, notificationCount, wrong, wrongCount, maxInFlight } = this;
+    const { name, made, ended, notificationCount, failures, failureCount, maxInFlight } = this;
     const counts = Object.fromEntries(WORKLOADS.map((workload) => [workload.name, this.counts[workload.index]]));
-    return { name, made, ended, notificationCount, counts, wrong, wrongCount, maxInFlight };
+    return { name, made, ended, notificationCount, counts, failures, failureCount, maxInFlight };
   }
 }
 

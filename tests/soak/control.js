@@ -5,7 +5,7 @@ import { listen } from "./instruments.js";
 
 /** Returns a function that sends questions to the context of `target`. The answers arrive as messages on `source`. */
 export function asker(target, source, origin) {
-  let last = 0;
+  let lastNumber = 0;
   const waiting = new Map();
   listen(source, "message", ({ data, source: sender }) => {
     if (data?.soak !== "answer" || (sender && sender !== target)) return;
@@ -14,11 +14,11 @@ export function asker(target, source, origin) {
     if (data.error === undefined) resolve?.(data.value);
     else reject?.(new Error(data.error));
   });
-  return (name, given, transfer = []) =>
+  return (name, params, transfer = []) =>
     new Promise((resolve, reject) => {
-      const number = ++last;
+      const number = ++lastNumber;
       waiting.set(number, { resolve, reject });
-      const message = { soak: "question", number, name, given };
+      const message = { soak: "question", number, name, params };
       if (origin === undefined) target.postMessage(message, transfer);
       else target.postMessage(message, origin, transfer);
     });
@@ -28,9 +28,9 @@ export function asker(target, source, origin) {
 export function answer(source, post, functions) {
   listen(source, "message", async ({ data }) => {
     if (data?.soak !== "question") return;
-    const { number, name, given } = data;
+    const { number, name, params } = data;
     try {
-      post({ soak: "answer", number, value: await functions[name](given) });
+      post({ soak: "answer", number, value: await functions[name](params) });
     } catch (error) {
       post({ soak: "answer", number, error: `${name}: ${error.message ?? error}` });
     }

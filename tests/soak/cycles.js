@@ -12,8 +12,8 @@ export class Cycles {
   made = 0;
   answered = 0;
   ended = 0;
-  wrong = [];
-  wrongCount = 0;
+  failures = [];
+  failureCount = 0;
   #cycleKinds;
   #service = new Service(1_000_000);
   #number = 0;
@@ -49,7 +49,7 @@ export class Cycles {
     }
   }
 
-  /** Resolves after the peers in the other contexts were also destroyed. */
+  /** Resolves after the peers in the other contexts were also destroyed. After ten seconds, records a failure. */
   async settled() {
     for (let tries = 0; ; tries++) {
       const open = await Promise.all(this.contexts.map(({ ask }) => ask("open")));
@@ -112,7 +112,7 @@ export class Cycles {
     await this.#makeCalls(peerHere);
   }
 
-  /** Makes calls, and destroys `peer` while some calls are pending. */
+  /** Destroys `peer`. In every second cycle, it makes calls before, and destroys `peer` while some are pending. */
   async #makeCalls(peer, sendsLeave = false) {
     const calls = [];
     const call = (method) => {
@@ -144,12 +144,12 @@ export class Cycles {
   }
 
   #addFailure(text) {
-    this.wrongCount++;
-    if (this.wrong.length < MAX_FAILURES) this.wrong.push(text);
+    this.failureCount++;
+    if (this.failures.length < MAX_FAILURES) this.failures.push(text);
   }
 
   ledger() {
-    const { cycles, made, answered, ended, wrong, wrongCount } = this;
-    return { cycles, made, answered, ended, wrong, wrongCount };
+    const { cycles, made, answered, ended, failures, failureCount } = this;
+    return { cycles, made, answered, ended, failures, failureCount };
   }
 }

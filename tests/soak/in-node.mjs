@@ -1,4 +1,4 @@
-// Runs the soak in Node, between this thread and two other threads.
+// Runs the soak in Node. This thread has links to two other threads.
 
 import { once } from "node:events";
 import { setFlagsFromString } from "node:v8";
@@ -38,7 +38,7 @@ async function thread(portway, name, byConnect) {
 }
 
 /** Returns the heap of this thread, the heaps of the other threads, and the memory of the process, in bytes. */
-function memory(far) {
+function memory(peerFigures) {
   const { heapUsed, rss } = process.memoryUsage();
-  return { heap: heapUsed, workerHeap: far.reduce((sum, { heap }) => sum + heap, 0), resident: rss };
+  return { heap: heapUsed, workerHeap: peerFigures.reduce((sum, { heap }) => sum + heap, 0), resident: rss };
 }

@@ -16,19 +16,19 @@ export const unlisten = (target, type, listener) => removeEventListener.call(tar
 // ---------------------------------------------------------------- listeners
 
 let listeners = 0;
-const known = new WeakMap();
+const listenersByTarget = new WeakMap();
 
 /**
  * Returns the listeners of a target for one type and phase, as a map. A key is a listener that was passed to
  * `addEventListener`. The value is the function that was added in place of this listener.
  */
 function listenersOf(target, type, options) {
-  let byType = known.get(target);
-  if (byType === undefined) known.set(target, (byType = new Map()));
+  let byType = listenersByTarget.get(target);
+  if (byType === undefined) listenersByTarget.set(target, (byType = new Map()));
   const typeAndPhase = `${type} ${typeof options === "boolean" ? options : Boolean(options?.capture)}`;
-  let found = byType.get(typeAndPhase);
-  if (found === undefined) byType.set(typeAndPhase, (found = new Map()));
-  return found;
+  let listenersOfType = byType.get(typeAndPhase);
+  if (listenersOfType === undefined) byType.set(typeAndPhase, (listenersOfType = new Map()));
+  return listenersOfType;
 }
 
 EventTarget.prototype.addEventListener = function (type, listener, options) {
@@ -111,7 +111,7 @@ MessagePort.prototype.start = function () {
 MessagePort.prototype.close = function () {
   if (started.delete(this)) ports--;
   // A closed port receives nothing more, and releases its listeners.
-  for (const targetListeners of known.get(this)?.values() ?? []) {
+  for (const targetListeners of listenersByTarget.get(this)?.values() ?? []) {
     listeners -= targetListeners.size;
     targetListeners.clear();
   }
@@ -122,20 +122,20 @@ MessagePort.prototype.close = function () {
 
 const memories = [];
 
-function keepMemories(instance) {
+function recordMemories(instance) {
   for (const value of Object.values(instance.exports)) if (value instanceof WebAssembly.Memory) memories.push(value);
   return instance;
 }
 
 WebAssembly.Instance = new Proxy(WebAssembly.Instance, {
-  construct: (target, given) => keepMemories(Reflect.construct(target, given)),
+  construct: (target, given) => recordMemories(Reflect.construct(target, given)),
 });
 for (const name of ["instantiate", "instantiateStreaming"]) {
   const original = WebAssembly[name];
   WebAssembly[name] = async (...given) => {
-    const made = await original.apply(WebAssembly, given);
-    keepMemories(made.instance ?? made);
-    return made;
+    const result = await original.apply(WebAssembly, given);
+    recordMemories(result.instance ?? result);
+    return result;
   };
 }
 

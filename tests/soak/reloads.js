@@ -3,10 +3,12 @@
 import { pause, stopTimer, startTimer } from "./instruments.js";
 import { TEST_TIMEOUT_MS } from "./workloads.js";
 
-/** The numbers of calls before each reload, about every 10 ms during the reload, and after it. */
-const BEFORE = 20;
-const DURING = 5;
-const AFTER = 5;
+/** The number of calls before each reload. */
+const CALLS_BEFORE = 20;
+/** The number of calls in each step of about 10 ms, until the new document has a session. */
+const CALLS_PER_STEP = 5;
+/** The number of calls after the new session has begun. */
+const CALLS_AFTER = 5;
 const MAX_FAILURES = 20;
 /** The longest time that a document may take to load, in milliseconds. */
 const LOAD_TIMEOUT_MS = 60_000;
@@ -16,8 +18,8 @@ export class Reloads {
   answered = 0;
   ended = 0;
   reloads = 0;
-  wrong = [];
-  wrongCount = 0;
+  failures = [];
+  failureCount = 0;
   #element;
   #peer;
   #sessions = 0;
@@ -49,20 +51,20 @@ export class Reloads {
   }
 
   async #once(i) {
-    const seen = this.#sessions;
+    const sessionsBefore = this.#sessions;
     const calls = [];
-    for (let n = 0; n < BEFORE; n++) calls.push(this.#call(true));
+    for (let n = 0; n < CALLS_BEFORE; n++) calls.push(this.#call(true));
     // In every third round, at least one call is answered before the document is unloaded.
     if (i % 3 === 1) await calls[0];
     if (i % 2 === 0) this.#element.contentWindow.location.reload();
     else this.#element.src = `reloading.html${this.query || "?"}&${i}`;
-    while (this.#sessions === seen) {
-      for (let n = 0; n < DURING; n++) calls.push(this.#call(true));
+    while (this.#sessions === sessionsBefore) {
+      for (let n = 0; n < CALLS_PER_STEP; n++) calls.push(this.#call(true));
       await this.#session(10);
-      if (this.#sessions === seen && calls.length > (LOAD_TIMEOUT_MS / 10) * DURING)
+      if (this.#sessions === sessionsBefore && calls.length > (LOAD_TIMEOUT_MS / 10) * CALLS_PER_STEP)
         throw new Error(`the iframe must begin a session within ${LOAD_TIMEOUT_MS} ms`);
     }
-    for (let n = 0; n < AFTER; n++) calls.push(this.#call(false));
+    for (let n = 0; n < CALLS_AFTER; n++) calls.push(this.#call(false));
     await Promise.all(calls);
     this.reloads++;
   }
@@ -91,12 +93,12 @@ export class Reloads {
   }
 
   #addFailure(text) {
-    this.wrongCount++;
-    if (this.wrong.length < MAX_FAILURES) this.wrong.push(text);
+    this.failureCount++;
+    if (this.failures.length < MAX_FAILURES) this.failures.push(text);
   }
 
   ledger() {
-    const { made, answered, ended, reloads, wrong, wrongCount } = this;
-    return { made, answered, ended, reloads, wrong, wrongCount };
+    const { made, answered, ended, reloads, failures, failureCount } = this;
+    return { made, answered, ended, reloads, failures, failureCount };
   }
 }

@@ -41,9 +41,9 @@ function checkCounts({ calls, cycles, reloads }, ledgers, check) {
   for (const { name, near, far } of ledgers.links) {
     for (const { caller } of [near, far]) {
       sum += caller.made;
-      const figure = `${caller.made} made, ${caller.ended} ended, ${caller.wrongCount} with an unexpected outcome, at most ${caller.maxInFlight} pending`;
-      const passes = caller.made === caller.ended && caller.wrongCount === 0;
-      check(`${caller.name}: every call ends once, with the expected outcome`, passes, figure, caller.wrong);
+      const figure = `${caller.made} made, ${caller.ended} ended, ${caller.failureCount} with an unexpected outcome, at most ${caller.maxInFlight} pending`;
+      const passes = caller.made === caller.ended && caller.failureCount === 0;
+      check(`${caller.name}: every call ends once, with the expected outcome`, passes, figure, caller.failures);
     }
     const countDifferences = [...differences(near.caller, far.service), ...differences(far.caller, near.service)];
     check(
@@ -60,13 +60,13 @@ function checkCounts({ calls, cycles, reloads }, ledgers, check) {
   for (const [part, wanted, name] of parts) {
     const ledger = ledgers[part];
     if (ledger === undefined) continue;
-    const { made, answered, ended, wrong, wrongCount } = ledger;
-    const figure = `${ledger[part]} of ${wanted} ${part}; ${made} calls: ${answered} answered, ${ended} ended with the link, ${wrongCount} with an unexpected outcome`;
+    const { made, answered, ended, failures, failureCount } = ledger;
+    const figure = `${ledger[part]} of ${wanted} ${part}; ${made} calls: ${answered} answered, ${ended} ended with the link, ${failureCount} with an unexpected outcome`;
     check(
       `${name}: every call ends once`,
-      made === answered + ended && wrongCount === 0 && ledger[part] >= wanted,
+      made === answered + ended && failureCount === 0 && ledger[part] >= wanted,
       figure,
-      wrong,
+      failures,
     );
   }
 }
@@ -89,28 +89,28 @@ function differences(
 }
 
 function checkGrowth({ minutes }, samples, links, check) {
-  const second = samples.slice(4);
+  const secondHalf = samples.slice(4);
   const tolerance = minutes < LONG_RUN_MINUTES ? MAX_HEAP_GROWTH_OF_SHORT_RUN : MAX_HEAP_GROWTH;
   for (const name of ["heap", "workerHeap"]) {
-    const values = second.map((sample) => sample[name]);
+    const values = secondHalf.map((sample) => sample[name]);
     if (values.some((value) => value === undefined || value === null)) continue;
     const growth = growthOf(values);
     const figure = `${percent(growth)} over the second half, ${percent(tolerance)} allowed`;
     check(`${COLUMNS[name]} does not grow`, growth <= tolerance, figure);
   }
-  const wasm = second.map((sample) => sample.wasm);
+  const wasm = secondHalf.map((sample) => sample.wasm);
   // wasm memory never shrinks. In a short run, the largest burst of an instance may occur in the second half.
-  const more = minutes < LONG_RUN_MINUTES ? WASM_PAGE * (links + 1) : 0;
-  check("wasm does not grow", wasm.at(-1) - wasm[0] <= more, `${wasm.join(", ")}; ${more} bytes more allowed`);
+  const allowed = minutes < LONG_RUN_MINUTES ? WASM_PAGE * (links + 1) : 0;
+  check("wasm does not grow", wasm.at(-1) - wasm[0] <= allowed, `${wasm.join(", ")}; ${allowed} bytes more allowed`);
   for (const name of ["listeners", "ports", "locks", "documents"]) {
-    const values = second.map((sample) => sample[name]);
+    const values = secondHalf.map((sample) => sample[name]);
     if (values.some((value) => value === undefined || value === null)) continue;
     const [first] = values;
     const passes = values.every((value) => value === first);
     check(`${COLUMNS[name]}: constant over the second half`, passes, values.join(", "));
   }
-  // Deadlines, heartbeats and grace periods each use a timer. The last event determines which timers are set.
-  const timers = Math.max(...second.map(({ timers }) => timers));
+  // Deadlines, heartbeats and grace periods each use a timer. The last events of a peer determine which are set.
+  const timers = Math.max(...secondHalf.map(({ timers }) => timers));
   check("timers: at most four for each peer of a link", timers <= 8 * links, `${timers} for ${links} links`);
 }
 

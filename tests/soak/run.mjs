@@ -9,11 +9,11 @@ import { soakInBrowser } from "./in-browser.mjs";
 import { soakInNode } from "./in-node.mjs";
 import { checksOf, print } from "./report.mjs";
 
-/** The numbers of calls, cycles and reloads in a minute. */
+/** The planned numbers of calls, cycles and reloads for each minute. */
 const CALLS = 100_000;
 const CYCLES = 1_000;
 const RELOADS = 100;
-const QUICK = 0.5;
+const QUICK_MINUTES = 0.5;
 
 const { values } = parseArgs({
   options: {
@@ -24,7 +24,7 @@ const { values } = parseArgs({
   },
 });
 const engine = values.engine;
-const minutes = values.quick ? QUICK : Number(values.minutes);
+const minutes = values.quick ? QUICK_MINUTES : Number(values.minutes);
 if (!["chromium", "firefox", "webkit", "node"].includes(engine) || !(minutes > 0)) {
   console.error("usage: run.mjs [--engine chromium|firefox|webkit|node] [--minutes N] [--quick] [--seed N]");
   process.exit(2);
@@ -36,14 +36,14 @@ if (!existsSync(`${root}pkg/package.json`)) {
 }
 
 // A run has ten slices, so each number of the plan must be a multiple of ten.
-const whole = (count) => Math.ceil((count * minutes) / 10) * 10;
+const multipleOfTen = (count) => Math.ceil((count * minutes) / 10) * 10;
 const plan = {
   engine,
   minutes,
   seed: Number(values.seed),
-  calls: whole(CALLS),
-  cycles: whole(CYCLES),
-  reloads: whole(RELOADS),
+  calls: multipleOfTen(CALLS),
+  cycles: multipleOfTen(CYCLES),
+  reloads: multipleOfTen(RELOADS),
 };
 const started = Date.now();
 const outcome = await (engine === "node" ? soakInNode(plan) : soakInBrowser(plan));

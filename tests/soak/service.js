@@ -5,10 +5,12 @@ import { listen } from "./instruments.js";
 export class Service {
   /** How often a handler ran for each call, by the number of the call. */
   served;
+  /** The number of calls without params. */
   empty = 0;
   notificationCount = 0;
   /** The number of handlers whose signal was aborted. */
   abortedHandlers = 0;
+  /** The number of notifications `release`. The caller sends one after each call that it has let time out. */
   released = 0;
   /** The number of streams that the caller closed before their end. */
   abandonedStreams = 0;

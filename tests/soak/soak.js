@@ -16,6 +16,7 @@ const SLICES = 10;
  * promise that `onSample` returns.
  */
 export class Soak {
+  /** What the soak is doing, for the error of a run that is stuck. */
   now = "starting";
   samples = [];
   ledgers = undefined;

@@ -130,7 +130,7 @@ export async function batchOfConstIsATuple(): Promise<void> {
   if (settled[0].status === "fulfilled") settled[0].value.x.toFixed();
 }
 
-export async function batchOfALiteralIsATupleToo(): Promise<void> {
+export async function batchOfALiteralWithoutConstIsAlsoATuple(): Promise<void> {
   const [first, second] = await client.batch(
     [
       { method: "list", params: { prefix: "a" } },
@@ -174,7 +174,7 @@ export async function wrongBatchesAreRefused(): Promise<void> {
   await client.batch([{ method: "moved", params: { x: 1, y: 2 } }]);
 }
 
-export async function withoutAMapEverythingIsOpen(): Promise<void> {
+export async function withoutAMapAnyCallCompiles(): Promise<void> {
   const open = new JSONRPCClient(transport);
   const unknown = await open.request("anything");
   same<Equal<typeof unknown, unknown>>(true);

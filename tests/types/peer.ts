@@ -84,7 +84,7 @@ export async function namesThatFrameworksLookUpNeedRequest(): Promise<void> {
   same<Equal<typeof has, boolean>>(true);
 }
 
-export async function withoutMapsEverythingIsOpen(): Promise<void> {
+export async function withoutMapsAnyCallAndHandlerCompile(): Promise<void> {
   const open = new JSONRPCPeer(transport);
   open.method("a", (params) => params.b).onNotify("c", (params) => params.d);
   const point = await open.remote.locate<{ x: number }>({ name: "home" });

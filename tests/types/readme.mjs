@@ -63,7 +63,7 @@ function blocksIn(text) {
 }
 
 function moduleOf(code) {
-  // A block of this form is one statement of a listener for events with `data`. So a listener is written around it.
+  // A block of this form is a part of a listener that has `data`. So the module gets a listener around the block.
   const inListener = /^if \(data.* return;\n$/.test(code) ? `function listener({ data }) { ${code} }` : code;
   const checked = inListener.replace(/^.*\/\/ does not compile$/gm, "// @ts-expect-error\n$&");
   // The import is on the first line, so that all lines keep their numbers.

@@ -1,6 +1,6 @@
-// Tests that code for the first library of the protocol, which was written by hand, compiles if only its import is
-// changed. Such code has no method maps. Its params are `Record<string, unknown>`, and its transports declare the type
-// of messages.
+// Before Portway, the protocol had another library, which was written by hand. Code for this first library must compile
+// with Portway after a change of only its imports. Such code has no method maps. Its params are
+// `Record<string, unknown>`, and its transports declare the type of messages.
 
 import {
   JSONRPCClient,

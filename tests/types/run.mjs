@@ -22,6 +22,7 @@ const pkg = join(root, "pkg");
 const notTests = new Set(["equal.ts"]);
 const report = { passed: 0, failed: 0, failures: [] };
 
+/** Counts and prints a test. It passes if `faults` is empty. */
 function test(name, faults) {
   if (faults.length === 0) {
     report.passed += 1;
@@ -76,7 +77,7 @@ async function compile({ version, tsc }, project) {
   for (const file of [...files].filter((file) => !notTests.has(file)).sort()) {
     test(`${file} (${project}, TypeScript ${version})`, faults.get(file) ?? []);
   }
-  // These are errors outside of test files: in the declarations, in the configuration, or a crash of the compiler.
+  // The other errors are outside of the test files: in the declarations or the configuration, or in the compiler.
   const others = [...faults].filter(([file]) => !files.has(file) || notTests.has(file)).flatMap(([, lines]) => lines);
   if (files.size === 0) others.push("no test file was compiled");
   if (code !== 0 && faults.size === 0) others.push(`tsc ended with ${code}:`, output);
@@ -110,8 +111,8 @@ async function compileReadme() {
   const [{ tsc }] = compilers();
   const { code, output } = await run(tsc, ["-p", folder, "--noEmit", "--pretty", "false"], folder);
   // The results of a client without a method map have the type `unknown`. JavaScript may read members of these results.
-  const ofResult = /^line-\d+\.js\(.* does not exist on type '\{\}'\.$/;
-  const faults = output.split("\n").filter((line) => line !== "" && !ofResult.test(line));
+  const isAboutUnknownResult = /^line-\d+\.js\(.* does not exist on type '\{\}'\.$/;
+  const faults = output.split("\n").filter((line) => line !== "" && !isAboutUnknownResult.test(line));
   for (const [file, line] of files) {
     test(
       `README.md, line ${line}`,

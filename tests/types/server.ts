@@ -135,7 +135,7 @@ export function signalIsAnAbortSignal(): void {
 export const locate: MethodHandler<Api, "locate"> = (params) => ({ x: params.name.length, y: 0 });
 server.method("locate", locate);
 
-export function withoutAMapEverythingIsOpen(): void {
+export function withoutAMapAnyHandlerCompiles(): void {
   const open = new JSONRPCServer(transport);
   open.method("anything", (params) => params.whatever.deep);
   open.method("anything", (params: { entry: string }) => params.entry);

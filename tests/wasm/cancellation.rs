@@ -7,9 +7,9 @@ use portway::{CallError, Context, ErrorCode, RpcError, Server};
 use wasm_bindgen_futures::spawn_local;
 use wasm_bindgen_test::wasm_bindgen_test;
 
-use crate::wire::{client_and_server, client_and_wire, next, nothing_more, server_and_wire, sleep, until};
+use crate::wire::{assert_no_further_message, client_and_server, client_and_wire, next, server_and_wire, sleep, until};
 
-/// Sets a flag when it is dropped.
+/// A value that sets a flag when it is dropped.
 struct Flag(Rc<Cell<bool>>);
 
 impl Drop for Flag {
@@ -18,7 +18,7 @@ impl Drop for Flag {
     }
 }
 
-/// Serves a method whose future waits for a minute. Returns a flag that is set when this future is dropped.
+/// Serves `wait`, whose future waits for a minute. Returns a flag that is set when this future is dropped.
 fn serve_wait(server: &Server) -> Rc<Cell<bool>> {
     let dropped = Rc::new(Cell::new(false));
     let flag = dropped.clone();
@@ -82,7 +82,7 @@ async fn a_handler_that_only_computes_is_dropped_when_it_yields() {
 }
 
 #[wasm_bindgen_test]
-async fn the_handlers_future_is_dropped_when_its_caller_cancels() {
+async fn the_future_of_a_handler_is_dropped_when_the_caller_cancels_its_request() {
     let (client, server) = client_and_server();
     let dropped = serve_wait(&server);
     let call = client.call::<()>("wait", &()).start();
@@ -107,7 +107,7 @@ async fn a_cancelled_request_is_answered() {
     // A second cancellation, and a cancellation of an unknown id, have no effect.
     wire.send(r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"a"}}"#);
     wire.send(r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":7}}"#);
-    nothing_more(&wire).await;
+    assert_no_further_message(&wire).await;
 }
 
 #[wasm_bindgen_test]
@@ -118,10 +118,10 @@ async fn a_spawned_task_can_wait_for_the_cancellation() {
     server.method("wait", move |(), context: Context| {
         let log = log.clone();
         log.borrow_mut().push(context.is_cancelled());
-        let elsewhere = context.clone();
+        let context_of_task = context.clone();
         spawn_local(async move {
-            elsewhere.cancelled().await;
-            log.borrow_mut().push(elsewhere.is_cancelled());
+            context_of_task.cancelled().await;
+            log.borrow_mut().push(context_of_task.is_cancelled());
         });
         async move {
             sleep(60_000.0).await;
@@ -154,6 +154,6 @@ async fn dropping_the_server_drops_its_handlers_and_answers_their_requests() {
     until(|| Rc::strong_count(&dropped) == 3).await;
     drop(server);
     assert!(dropped.get());
-    let Err(CallError::Remote(error)) = call.await else { panic!("no error") };
+    let Err(CallError::Remote(error)) = call.await else { panic!("an error is expected") };
     assert_eq!(error.code, ErrorCode::INTERNAL_ERROR);
 }

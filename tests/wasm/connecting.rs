@@ -1,4 +1,4 @@
-//! Tests of `Peer::connect`.
+//! Tests of `Peer::connect`. The tests run both sides of a session in one page.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use wasm_bindgen_test::wasm_bindgen_test;
 use crate::wire::{Add, add, channel, until};
 
 #[wasm_bindgen_test]
-async fn two_peers_connect_and_each_is_notified_of_the_end_of_the_other() {
+async fn two_peers_connect_and_one_is_notified_when_the_other_ends() {
     let ports = channel();
     let there = Rc::new(RefCell::new(None));
     let (slot, port) = (there.clone(), ports[1].clone());
@@ -43,9 +43,9 @@ async fn two_peers_connect_and_each_is_notified_of_the_end_of_the_other() {
 #[wasm_bindgen_test]
 async fn the_context_of_an_ended_session_sends_nothing_to_the_next_session() {
     let ports = channel();
-    let kept: Rc<RefCell<Vec<Context>>> = Rc::default();
+    let contexts_of_there: Rc<RefCell<Vec<Context>>> = Rc::default();
     let there = Rc::new(RefCell::new(None));
-    let (contexts, slot, port) = (kept.clone(), there.clone(), ports[1].clone());
+    let (contexts, slot, port) = (contexts_of_there.clone(), there.clone(), ports[1].clone());
     spawn_local(async move {
         let peer = Peer::connect(&port)
             .open(|peer| {
@@ -74,11 +74,11 @@ async fn the_context_of_an_ended_session_sends_nothing_to_the_next_session() {
         .await
         .unwrap();
     assert_eq!(second.call("ask", &()).await, Ok(()));
-    assert_eq!(kept.borrow().len(), 3);
-    for context in &kept.borrow()[..2] {
+    assert_eq!(contexts_of_there.borrow().len(), 3);
+    for context in &contexts_of_there.borrow()[..2] {
         context.notify("secret", &()).unwrap();
     }
-    kept.borrow()[2].notify("public", &()).unwrap();
+    contexts_of_there.borrow()[2].notify("public", &()).unwrap();
     until(|| !received.borrow().is_empty()).await;
     assert_eq!(second.call("ask", &()).await, Ok(()));
     assert_eq!(*received.borrow(), ["public"]);

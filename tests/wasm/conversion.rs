@@ -1,4 +1,5 @@
-//! Tests that the conversion of a value from the peer has a limit. A small message may represent a very large value.
+//! Tests of the conversion of values from the peer. The conversion has a limit, since a small message may represent a
+//! very large value.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
@@ -16,8 +17,8 @@ use wasm_bindgen_test::wasm_bindgen_test;
 
 use crate::reentrance::loopback_transports;
 use crate::wire::{
-    channel, client_and_server, client_and_wire, costly, costly_names, kinds, large, next, nothing_more,
-    server_and_wire, together, transports, unsteady, until,
+    assert_no_further_message, channel, client_and_server, client_and_wire, costly_names, costly_value, large_value,
+    next, server_and_wire, together, transports, unsteady_value, until, values_of_all_kinds,
 };
 
 const REASON: &str = r#"{"reason":"too-many-visits"}"#;
@@ -88,7 +89,7 @@ fn visits(limit: usize) -> Limits {
     limits
 }
 
-async fn item<T: DeserializeOwned>(items: &mut Items<T>) -> Option<Result<T, CallError>> {
+async fn next_item<T: DeserializeOwned>(items: &mut Items<T>) -> Option<Result<T, CallError>> {
     poll_fn(|context| Pin::new(&mut *items).poll_next(context)).await
 }
 
@@ -115,7 +116,7 @@ async fn params_that_take_too_many_visits_are_refused() {
     server.method("readTree", |_: (Tree,), _| async { Ok::<_, RpcError>(1) });
     for name in costly_names() {
         for method in ["read", "readTree"] {
-            let params = js_sys::Array::of1(&costly(&name));
+            let params = js_sys::Array::of1(&costly_value(&name));
             let answer = client.call_js(method, &params).await.map(|_| ());
             let expected = RpcError::invalid_params(format!("Invalid params: {TOO_MANY}"));
             let Err(CallError::Remote(error)) = answer else { panic!("{method} has read {name}") };
@@ -131,18 +132,19 @@ async fn params_that_take_too_many_visits_are_refused() {
 async fn a_small_message_with_a_large_value_is_refused_within_50_ms() {
     let (client, _server) = client_and_reader();
     for name in small_costly_names() {
-        let params = js_sys::Array::of1(&costly(&name));
-        // Other programs may delay a try. So only the shortest time counts, and a busy machine gets more tries.
-        let mut best = f64::INFINITY;
+        let params = js_sys::Array::of1(&costly_value(&name));
+        // Other programs may delay a try, so only the shortest time counts. There are five tries, and up to 50 while no
+        // try was short enough.
+        let mut shortest_ms = f64::INFINITY;
         for n in 0..50 {
-            if n >= 5 && best <= 50.0 {
+            if n >= 5 && shortest_ms <= 50.0 {
                 break;
             }
-            let begun = now();
+            let start = now();
             assert!(client.call_js("read", &params).await.is_err());
-            best = best.min(now() - begun);
+            shortest_ms = shortest_ms.min(now() - start);
         }
-        assert!(best <= 50.0, "{name}: {best} ms");
+        assert!(shortest_ms <= 50.0, "{name}: {shortest_ms} ms");
     }
 }
 
@@ -153,10 +155,10 @@ async fn a_notification_that_takes_too_many_visits_is_ignored() {
     let count = seen.clone();
     server.on_notify("note", move |_: (Everything,), _| count.set(count.get() + 1));
     for name in small_costly_names() {
-        wire.send_with(r#"{"jsonrpc":"2.0","method":"note","params":["?"]}"#, &costly(&name));
+        wire.send_with(r#"{"jsonrpc":"2.0","method":"note","params":["?"]}"#, &costly_value(&name));
     }
     wire.send(r#"{"jsonrpc":"2.0","method":"note","params":[1]}"#);
-    nothing_more(&wire).await;
+    assert_no_further_message(&wire).await;
     assert_eq!(seen.get(), 1);
 }
 
@@ -167,7 +169,7 @@ async fn visits_are_counted_separately_for_each_request_of_a_batch_or_of_columns
         server.method_sync("read", |_: (Everything,), _| Ok::<_, RpcError>(1));
         let batch = r#"[{"jsonrpc":"2.0","method":"read","params":["?"],"id":1},
             {"jsonrpc":"2.0","method":"read","params":[1],"id":2}]"#;
-        wire.send_with(batch, &costly(name));
+        wire.send_with(batch, &costly_value(name));
         let error = format!(r#"{{"code":-32602,"message":"Invalid params: {TOO_MANY}","data":{REASON}}}"#);
         let answer = format!(r#"[{{"jsonrpc":"2.0","error":{error},"id":1}},{{"jsonrpc":"2.0","result":1,"id":2}}]"#);
         assert_eq!(next(&wire).await, answer);
@@ -175,7 +177,7 @@ async fn visits_are_counted_separately_for_each_request_of_a_batch_or_of_columns
         let ports = channel();
         let server = Server::new(Transport::port(&ports[0]).unwrap());
         server.method_sync("read", |_: (Everything,), _| Ok::<_, RpcError>(1));
-        let outcomes = together(&ports[1], "read", &costly(name)).await;
+        let outcomes = together(&ports[1], "read", &costly_value(name)).await;
         assert_eq!(outcomes.as_string().unwrap(), format!(r#"["read",{REASON},"read"]"#));
     }
 }
@@ -187,16 +189,16 @@ async fn a_result_or_an_item_that_takes_too_many_visits_ends_its_call() {
         let (client, wire) = client_and_wire();
         let call = client.call::<Everything>("get", &()).start();
         assert_eq!(next(&wire).await, r#"{"jsonrpc":"2.0","method":"get","id":1}"#);
-        wire.send_with(r#"{"jsonrpc":"2.0","result":"?","id":1}"#, &costly(&name));
+        wire.send_with(r#"{"jsonrpc":"2.0","result":"?","id":1}"#, &costly_value(&name));
         assert_eq!(call.await.unwrap_err(), too_many(), "{name}");
 
         let mut items = client.stream::<Everything>("items", &()).window(4);
         let first = poll_fn(|context| std::task::Poll::Ready(Pin::new(&mut items).poll_next(context))).await;
         assert!(first.is_pending());
         next(&wire).await;
-        wire.send_with(r#"{"jsonrpc":"2.0","method":"rpc.item","params":{"id":2,"value":"?"}}"#, &costly(&name));
-        assert_eq!(item(&mut items).await.unwrap().unwrap_err(), too_many(), "{name}");
-        assert!(item(&mut items).await.is_none());
+        wire.send_with(r#"{"jsonrpc":"2.0","method":"rpc.item","params":{"id":2,"value":"?"}}"#, &costly_value(&name));
+        assert_eq!(next_item(&mut items).await.unwrap().unwrap_err(), too_many(), "{name}");
+        assert!(next_item(&mut items).await.is_none());
         // The client cancels the stream, so that the peer sends no more items.
         let cancelled = r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":2}}"#;
         assert_eq!(next(&wire).await, cancelled);
@@ -217,10 +219,13 @@ async fn progress_that_takes_too_many_visits_ends_its_call() {
         let count = seen.clone();
         let call =
             client.call::<u32>("build", &()).on_progress(move |_: Everything| count.set(count.get() + 1)).start();
-        let asked: serde_json::Value = serde_json::from_str(&next(&wire).await).unwrap();
-        assert_eq!(asked["id"], 1);
+        let request: serde_json::Value = serde_json::from_str(&next(&wire).await).unwrap();
+        assert_eq!(request["id"], 1);
         wire.send(r#"{"jsonrpc":"2.0","method":"$/progress","params":{"token":1,"value":1}}"#);
-        wire.send_with(r#"{"jsonrpc":"2.0","method":"$/progress","params":{"token":1,"value":"?"}}"#, &costly(&name));
+        wire.send_with(
+            r#"{"jsonrpc":"2.0","method":"$/progress","params":{"token":1,"value":"?"}}"#,
+            &costly_value(&name),
+        );
         wire.send(r#"{"jsonrpc":"2.0","method":"$/progress","params":{"token":1,"value":2}}"#);
         assert_eq!(call.await, Err(CallError::Deserialize(TOO_MANY.to_owned())), "{name}");
         assert_eq!(next(&wire).await, r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1}}"#);
@@ -234,10 +239,13 @@ async fn a_result_after_costly_progress_cancels_no_other_call() {
     let (client, wire) = client_and_wire();
     let call = client.call::<u32>("build", &()).on_progress(|_: Everything| {}).start();
     next(&wire).await;
-    wire.send_with(r#"{"jsonrpc":"2.0","method":"$/progress","params":{"token":1,"value":"?"}}"#, &costly("holes"));
+    wire.send_with(
+        r#"{"jsonrpc":"2.0","method":"$/progress","params":{"token":1,"value":"?"}}"#,
+        &costly_value("holes"),
+    );
     wire.send(r#"{"jsonrpc":"2.0","result":7,"id":1}"#);
     until(|| client.pending() == 0).await;
-    // This call may reuse the slot of the first call.
+    // This call may reuse the slot of the first call. A cancellation of the first call must not cancel it.
     let other = client.call::<u32>("get", &()).start();
     next(&wire).await;
     assert_eq!(call.await, Err(CallError::Deserialize(TOO_MANY.to_owned())));
@@ -248,24 +256,25 @@ async fn a_result_after_costly_progress_cancels_no_other_call() {
 #[wasm_bindgen_test]
 async fn visits_are_limited_for_the_data_and_the_message_of_an_error() {
     let (client, wire) = client_and_wire();
-    for (at, name) in small_costly_names().enumerate() {
+    for (index, name) in small_costly_names().enumerate() {
         let call = client.call::<u32>("get", &()).start();
         next(&wire).await;
-        let answer = format!(r#"{{"jsonrpc":"2.0","error":{{"code":1,"message":"no","data":"?"}},"id":{}}}"#, at + 1);
-        wire.send_with(&answer, &costly(&name));
-        let Err(CallError::Remote(error)) = call.await else { panic!("there is no error") };
+        let answer =
+            format!(r#"{{"jsonrpc":"2.0","error":{{"code":1,"message":"no","data":"?"}},"id":{}}}"#, index + 1);
+        wire.send_with(&answer, &costly_value(&name));
+        let Err(CallError::Remote(error)) = call.await else { panic!("an error is expected") };
         assert_eq!((error.code, error.message.as_str()), (ErrorCode::new(1), "no"));
         assert_eq!(error.data::<Everything>().unwrap().unwrap_err(), TOO_MANY, "{name}");
     }
     let call = client.call::<u32>("get", &()).start();
-    let asked: serde_json::Value = serde_json::from_str(&next(&wire).await).unwrap();
-    let answer = format!(r#"{{"jsonrpc":"2.0","error":{{"code":1,"message":"?"}},"id":{}}}"#, asked["id"]);
-    wire.send_with(&answer, &large("string"));
+    let request: serde_json::Value = serde_json::from_str(&next(&wire).await).unwrap();
+    let answer = format!(r#"{{"jsonrpc":"2.0","error":{{"code":1,"message":"?"}},"id":{}}}"#, request["id"]);
+    wire.send_with(&answer, &large_value("string"));
     assert_eq!(call.await, Err(CallError::Deserialize(TOO_MANY.to_owned())));
 }
 
 #[wasm_bindgen_test]
-async fn strings_and_buffers_are_counted_before_they_are_copied() {
+async fn visits_for_strings_and_buffers_are_counted_before_they_are_copied() {
     let (client, server) = client_and_reader();
     server.method_sync("text", |_: (String,), _| Ok::<_, RpcError>(1));
     server.method_sync("bytes", |_: (Vec<u8>,), _| Ok::<_, RpcError>(1));
@@ -280,20 +289,21 @@ async fn strings_and_buffers_are_counted_before_they_are_copied() {
         ("floats", "floats"),
     ];
     for (method, name) in refused {
-        let Err(CallError::Remote(error)) = client.call_js(method, &js_sys::Array::of1(&large(name))).await else {
+        let Err(CallError::Remote(error)) = client.call_js(method, &js_sys::Array::of1(&large_value(name))).await
+        else {
             panic!("{method} has read the {name}")
         };
         assert_eq!(error.message, format!("Invalid params: {TOO_MANY}"), "{method}: {name}");
         assert_serves(&client).await;
     }
-    // A buffer that is read as bytes needs few visits.
+    // A buffer of 10 MB needs few visits if the handler reads it as bytes, but many if it reads a list of values.
     let bytes = js_sys::Array::of1(&js_sys::Uint8Array::new_with_length(10_000_000));
     assert_eq!(client.call_js("bytes", &bytes).await, Ok(1.into()));
     assert!(client.call_js("values", &bytes).await.is_err());
 }
 
 #[wasm_bindgen_test]
-async fn the_limit_can_be_set() {
+async fn the_application_can_set_the_limit() {
     for (limit, elements, is_read) in
         [(100, 98, true), (100, 99, false), (2_000_000, 1_500_000, true), (usize::MAX, 1_500_000, true)]
     {
@@ -318,7 +328,7 @@ async fn the_limit_can_be_set() {
     let client = Client::new(Transport::port(&ports[0]).unwrap().with_limits(visits(3)));
     let answer = client.call::<Vec<u32>>("three", &()).await;
     assert_eq!(answer, Err(CallError::Deserialize("the value takes more than 3 visits to read".to_owned())));
-    let Err(CallError::Remote(error)) = client.call::<()>("fail", &()).await else { panic!("it has not failed") };
+    let Err(CallError::Remote(error)) = client.call::<()>("fail", &()).await else { panic!("the call must fail") };
     assert!(error.data::<Vec<u32>>().unwrap().is_err());
 }
 
@@ -351,7 +361,7 @@ async fn thousands_of_params_of_a_wrong_type_leak_no_memory() {
     let set = js_sys::Set::new(&null);
     for n in 0..6_000 {
         let params: &JsValue = if n % 2 == 0 { &null } else { &set };
-        let Err(CallError::Remote(error)) = client.call_js("map", params).await else { panic!("it was read") };
+        let Err(CallError::Remote(error)) = client.call_js("map", params).await else { panic!("the value was read") };
         assert_eq!(error.message, "Invalid params: invalid type: sequence, expected a map");
     }
     assert_serves(&client).await;
@@ -382,7 +392,7 @@ async fn objects_that_throw_or_change_while_they_are_read_are_errors() {
         // The call is repeated, because a conversion that throws may leak memory each time.
         for _ in 0..200 {
             for method in ["read", "readTree", "readMap"] {
-                let answer = client.call_js(method, &js_sys::Array::of1(&unsteady(name))).await;
+                let answer = client.call_js(method, &js_sys::Array::of1(&unsteady_value(name))).await;
                 let Err(CallError::Remote(error)) = answer else { panic!("{method} has read {name}: {answer:?}") };
                 assert_eq!(error.code, ErrorCode::INVALID_PARAMS, "{method}: {name}");
             }
@@ -415,7 +425,7 @@ async fn an_error_repeats_no_more_than_100_characters() {
     for method in ["number", "enum", "character"] {
         for value in &values {
             let Err(CallError::Remote(error)) = client.call_js(method, &js_sys::Array::of1(value)).await else {
-                panic!("it was read")
+                panic!("the value was read")
             };
             assert!(error.message.matches('é').count() <= 100, "{method}: {} bytes", error.message.len());
             assert!(error.message.starts_with("Invalid params: "), "{method}: {}", error.message);
@@ -481,7 +491,7 @@ fn assert_read_alike<T: DeserializeOwned + Debug>(value: &JsValue) {
 
 #[wasm_bindgen_test]
 fn values_are_read_as_serde_wasm_bindgen_reads_them() {
-    let values = kinds();
+    let values = values_of_all_kinds();
     assert!(values.len() > 80, "{}", values.len());
     for value in values {
         assert_read_alike::<()>(&value);
@@ -528,7 +538,7 @@ fn values_are_read_as_serde_wasm_bindgen_reads_them() {
     }
 }
 
-/// `bytes` is passed on without conversion, so the bytes of its buffer do not count as visits.
+/// Params whose member `bytes` is not converted. So the bytes of its buffer do not count as visits.
 #[derive(Deserialize)]
 struct Preserved {
     name: String,
@@ -537,7 +547,7 @@ struct Preserved {
 }
 
 #[wasm_bindgen_test]
-async fn preserved_values_are_passed_on() {
+async fn preserved_values_are_passed_on_without_conversion() {
     let (client, server) = client_and_server();
     let seen = Rc::new(RefCell::new(None));
     let slot = seen.clone();
@@ -547,7 +557,7 @@ async fn preserved_values_are_passed_on() {
     });
     let params = js_sys::Object::new();
     js_sys::Reflect::set(&params, &"name".into(), &"n".into()).unwrap();
-    js_sys::Reflect::set(&params, &"bytes".into(), &large("bytes")).unwrap();
+    js_sys::Reflect::set(&params, &"bytes".into(), &large_value("bytes")).unwrap();
     assert_eq!(client.call_js("keep", &params).await, Ok("n".into()));
     assert_eq!(seen.borrow().as_ref().unwrap().length(), 20_000_000);
     js_sys::Reflect::set(&params, &"bytes".into(), &"text".into()).unwrap();
@@ -555,7 +565,7 @@ async fn preserved_values_are_passed_on() {
 }
 
 #[wasm_bindgen_test]
-async fn a_peer_that_connects_has_the_limit_that_is_set() {
+async fn a_peer_that_connects_applies_the_limit_that_the_application_sets() {
     let ports = channel();
     let (here, there) = (ports[0].clone(), ports[1].clone());
     let open = async |port: JsValue, limit: usize| {
@@ -574,7 +584,7 @@ async fn a_peer_that_connects_has_the_limit_that_is_set() {
     until(|| other.borrow().is_some()).await;
     assert_eq!(here.call("count", &(vec![0_u32; 8],)).await, Ok(8));
     let Err(CallError::Remote(error)) = here.call::<u32>("count", &(vec![0_u32; 9],)).await else {
-        panic!("it was read")
+        panic!("the value was read")
     };
     assert_eq!(error.message, "Invalid params: the value takes more than 10 visits to read");
     let client = other.borrow().as_ref().unwrap().client().clone();

@@ -1,5 +1,5 @@
-// A worker in Rust that traps on request. A JavaScript client uses the same wasm instance. The worker reports to the
-// page how the calls of this client ended, in messages that do not belong to the library.
+// A worker in Rust that traps on request. A JavaScript client uses the same wasm instance. The page asks how the calls
+// of this client ended. The question and the answer are not messages of the library.
 
 import init, { JSONRPCClient, portTransport, serveUntilTrap } from "../../../../wasm-bindgen-test.js";
 import { withSmallMemory } from "../web/support/small-memory.js";
@@ -7,6 +7,7 @@ import { withSmallMemory } from "../web/support/small-memory.js";
 /** The number of calls of exported wasm functions since the first trap. */
 let callsAfterTrap;
 
+/** Returns `run` with a wrapper that notices the first trap, and counts the later calls. */
 function counted(run) {
   return (...args) => {
     if (callsAfterTrap !== undefined) callsAfterTrap++;
@@ -40,7 +41,7 @@ const client = new JSONRPCClient(portTransport(port1), { timeout: 0 });
 const end = client.request("never").catch((error) => error);
 
 addEventListener("message", async ({ data }) => {
-  if (data !== "how did the others end?") return;
+  if (data !== "how did the other calls end?") return;
   const { reason } = await end;
   const later = await client.request("later").catch((error) => error.reason);
   postMessage({ reason, later, callsAfterTrap });

@@ -1,4 +1,4 @@
-//! A worker that traps on request.
+//! The Rust part of a worker that traps on request. `crashing_worker.js` is its JavaScript part.
 
 use std::hint::black_box;
 
@@ -51,7 +51,7 @@ pub fn serve_until_trap(silence: &JsValue) {
             });
     }
     server.forget();
-    // The worker also makes a call, whose timer has not fired when the worker traps.
+    // The worker also makes a call, which has a timer. When the timer fires after a trap, it must not call the wasm.
     let client = Client::new(Transport::port(silence).unwrap()).with_timeout(std::time::Duration::from_millis(300));
     spawn_local(async move {
         let _ = client.call::<()>("into the silence", &()).await;

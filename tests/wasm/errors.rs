@@ -1,4 +1,4 @@
-//! Tests of errors of the peer, and of errors of the call itself.
+//! Tests of calls that fail: with an error of the peer, or because the call itself cannot be sent or read.
 
 use std::rc::Rc;
 
@@ -22,7 +22,7 @@ async fn an_error_keeps_its_code_message_and_data() {
         let place = Place { file: "main.ts".to_owned(), line: 7 };
         Err::<(), _>(RpcError::new(ErrorCode::new(-32001), "BUILD_FAILED").with_data(&place))
     });
-    let Err(CallError::Remote(error)) = client.call::<()>("build", &()).await else { panic!("no error") };
+    let Err(CallError::Remote(error)) = client.call::<()>("build", &()).await else { panic!("an error is expected") };
     assert_eq!((error.code, error.message.as_str()), (ErrorCode::new(-32001), "BUILD_FAILED"));
     assert_eq!(error.data(), Some(Ok(Place { file: "main.ts".to_owned(), line: 7 })));
     assert!(error.data::<u32>().unwrap().is_err());
@@ -39,7 +39,7 @@ async fn an_error_without_data_has_no_data_on_the_wire() {
 #[wasm_bindgen_test]
 async fn an_unknown_method_is_answered_with_an_error() {
     let (client, _server) = client_and_server();
-    let Err(CallError::Remote(error)) = client.call::<()>("nowhere", &()).await else { panic!("no error") };
+    let Err(CallError::Remote(error)) = client.call::<()>("nowhere", &()).await else { panic!("an error is expected") };
     assert_eq!(error, RpcError::new(ErrorCode::METHOD_NOT_FOUND, "Method not found: nowhere"));
 }
 
@@ -47,15 +47,17 @@ async fn an_unknown_method_is_answered_with_an_error() {
 async fn params_of_a_wrong_type_are_answered_with_the_reason() {
     let (client, server) = client_and_server();
     server.method("add", add);
-    for call in [client.call::<i32>("add", &[1]), client.call("add", &()), client.call("add", &Add2 { a: "one" })] {
-        let Err(CallError::Remote(error)) = call.await else { panic!("no error") };
+    for call in
+        [client.call::<i32>("add", &[1]), client.call("add", &()), client.call("add", &AddWithText { a: "one" })]
+    {
+        let Err(CallError::Remote(error)) = call.await else { panic!("an error is expected") };
         assert_eq!(error.code, ErrorCode::INVALID_PARAMS);
         assert!(error.message.starts_with("Invalid params: "), "{error}");
     }
 }
 
 #[derive(Serialize)]
-struct Add2<'a> {
+struct AddWithText<'a> {
     a: &'a str,
 }
 
@@ -64,7 +66,9 @@ async fn params_of_a_wrong_type_are_not_repeated_at_length() {
     let (client, server) = client_and_server();
     server.method("add", add);
     let a = "é".repeat(1_000_000);
-    let Err(CallError::Remote(error)) = client.call::<i32>("add", &Add2 { a: &a }).await else { panic!("no error") };
+    let Err(CallError::Remote(error)) = client.call::<i32>("add", &AddWithText { a: &a }).await else {
+        panic!("an error is expected")
+    };
     assert!(error.message.starts_with("Invalid params: "), "{error}");
     assert!(error.message.matches('é').count() <= 100, "{} characters", error.message.len());
 }
@@ -91,7 +95,9 @@ async fn the_text_of_a_source_error_is_not_sent_to_another_caller() {
     for (method, message) in
         [("deserialize", "failed to deserialize the result"), ("send", "the message cannot be sent: DataCloneError")]
     {
-        let Err(CallError::Remote(error)) = client.call::<u32>(method, &()).await else { panic!("no error") };
+        let Err(CallError::Remote(error)) = client.call::<u32>(method, &()).await else {
+            panic!("an error is expected")
+        };
         assert_eq!(error, RpcError::internal(message));
     }
 }
@@ -128,7 +134,7 @@ async fn a_response_without_result_and_error_is_invalid() {
 async fn an_uncloneable_value_fails_only_its_call() {
     let (client, wire) = client_and_wire();
     let params = js_sys::Array::of1(&js_sys::Function::new_no_args(""));
-    let Err(CallError::Send(problem)) = client.call_js("run", &params).await else { panic!("no error") };
+    let Err(CallError::Send(problem)) = client.call_js("run", &params).await else { panic!("an error is expected") };
     assert_eq!(problem.to_string(), "the message cannot be sent: DataCloneError");
     assert_eq!(JsValue::from(problem).unchecked_into::<js_sys::Error>().name(), "DataCloneError");
     assert!(matches!(client.notify_js("run", &params, None), Err(CallError::Send(_))));
@@ -148,12 +154,12 @@ async fn a_result_that_cannot_be_cloned_is_an_error() {
 #[wasm_bindgen_test]
 async fn a_transport_that_throws_fails_the_call() {
     let client = Client::new(Transport::from_js(broken()).unwrap());
-    let Err(CallError::Send(problem)) = client.call::<()>("any", &()).await else { panic!("no error") };
+    let Err(CallError::Send(problem)) = client.call::<()>("any", &()).await else { panic!("an error is expected") };
     assert_eq!(JsValue::from(problem).unchecked_into::<js_sys::Error>().message(), "broken");
 }
 
 #[wasm_bindgen_test]
-fn errors_describe_the_failure() {
+fn the_texts_of_errors_describe_the_failure() {
     let error = RpcError::new(ErrorCode::new(-32001), "BUILD_FAILED");
     assert_eq!(error.to_string(), "BUILD_FAILED (-32001)");
     let error = CallError::from(error);

@@ -31,14 +31,16 @@ async fn rust_calls_javascript() {
     let (client, _server) = client_of_js();
     assert_eq!(client.call("add", &Add { a: 1, b: 2 }).await, Ok(3));
     assert_eq!(client.call("echo", &Add { a: 1, b: 2 }).await, Ok(Add { a: 1, b: 2 }));
-    let Err(CallError::Remote(error)) = client.call::<()>("fail", &()).await else { panic!("no error") };
+    let Err(CallError::Remote(error)) = client.call::<()>("fail", &()).await else { panic!("an error is expected") };
     assert_eq!((error.code, error.message.as_str()), (ErrorCode::new(-32001), "BUILD_FAILED"));
 }
 
 #[wasm_bindgen_test]
 async fn rust_receives_only_name_code_and_cause_of_a_library_error() {
     let (client, _server) = client_of_js();
-    let Err(CallError::Remote(error)) = client.call::<()>("failAsLibrariesDo", &()).await else { panic!("no error") };
+    let Err(CallError::Remote(error)) = client.call::<()>("failAsLibrariesDo", &()).await else {
+        panic!("an error is expected")
+    };
     assert_eq!((error.code, error.message.as_str()), (ErrorCode::INTERNAL_ERROR, "Request failed"));
     let data = js_sys::JSON::stringify(&error.js_data()).unwrap();
     let cause = r#"{"name":"Error","message":"no such file","code":"ENOENT","errno":-2}"#;

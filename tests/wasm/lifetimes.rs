@@ -1,4 +1,4 @@
-//! Tests that dropped clients and servers leave no memory, references and listeners.
+//! Tests of dropped clients and servers, which must leave no memory, no references and no listeners behind.
 
 use std::rc::Rc;
 
@@ -22,22 +22,22 @@ async fn a_thousand_dropped_peers_leak_nothing() {
         let counter = counted.clone();
         there
             .method("wait", move |(), _| {
-                let held = counter.clone();
+                let reference = counter.clone();
                 async move {
                     std::future::pending::<()>().await;
-                    drop(held);
+                    drop(reference);
                     Ok::<_, RpcError>(())
                 }
             })
             .on_notify("tick", |(_n,): (u32,), _| {});
-        let waiting = here.call::<()>("wait", &()).start();
+        let pending_call = here.call::<()>("wait", &()).start();
         here.notify("tick", &[1]).unwrap();
         drop((here, there));
-        assert_eq!(waiting.await, Err(CallError::Destroyed));
+        assert_eq!(pending_call.await, Err(CallError::Destroyed));
         assert!(!has_handler(&transports[0]) && !has_handler(&transports[1]));
     };
     let table = || -> u32 {
-        // This table has the references to values of JavaScript. Free entries of the table are used again.
+        // This table of wasm-bindgen has the references to values of JavaScript. It grows only if it has no free entry.
         let table = js_sys::Reflect::get(&wasm_bindgen::exports(), &"__wbindgen_externrefs".into()).unwrap();
         js_sys::WebAssembly::Table::from(table).length()
     };
@@ -80,7 +80,7 @@ async fn a_shared_transport_stays_open_until_its_last_user_is_dropped() {
 }
 
 #[wasm_bindgen_test]
-async fn a_transport_can_be_used_again() {
+async fn an_end_of_a_connection_can_be_used_again_after_its_client_is_dropped() {
     let ports = channel();
     let there = Server::new(Transport::port(&ports[1]).unwrap());
     there.method("add", add);

@@ -1,4 +1,4 @@
-//! Tests of those rows of limits.toml that have their own constant in the Rust API for browsers.
+//! Tests of some rows of limits.toml: those for which the Rust API in browsers has a constant.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -48,8 +48,8 @@ async fn defaults_match_the_table() {
     })
     .await;
     let credit = format!("\"credit\":{}", row("stream-window").value);
-    let asked = next(&wire).await;
-    assert!(asked.contains(&credit), "{asked}");
+    let request = next(&wire).await;
+    assert!(request.contains(&credit), "{request}");
     assert_eq!(client.call::<()>("wait", &()).await, Err(CallError::TimedOut));
     assert_about(js_sys::Date::now() - start, &row("call-timeout"));
     until(|| connected.get() > 0.0).await;
@@ -86,6 +86,6 @@ async fn the_text_of_a_conversion_error_matches_the_table() {
     let (client, wire) = client_and_wire();
     let call = client.call::<Wordy>("a", &()).start();
     wire.send(r#"{"jsonrpc":"2.0","id":1,"result":1}"#);
-    let Err(CallError::Deserialize(text)) = call.await else { panic!("it was read") };
+    let Err(CallError::Deserialize(text)) = call.await else { panic!("the value was read") };
     assert_eq!(text.matches('y').count(), row("conversion-error").value as usize);
 }

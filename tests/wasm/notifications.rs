@@ -7,7 +7,7 @@ use portway::{CallError, Context, Peer, RpcError};
 use wasm_bindgen::JsValue;
 use wasm_bindgen_test::wasm_bindgen_test;
 
-use crate::wire::{client_and_server, nothing_more, server_and_wire, transports, until};
+use crate::wire::{assert_no_further_message, client_and_server, server_and_wire, transports, until};
 
 #[wasm_bindgen_test]
 async fn notifications_arrive_in_order() {
@@ -48,12 +48,12 @@ async fn a_notification_with_params_of_a_wrong_type_is_ignored() {
     server.on_notify("tick", move |(n,): (u32,), _| log.borrow_mut().push(n));
     wire.send(r#"{"jsonrpc":"2.0","method":"tick","params":["one"]}"#);
     wire.send(r#"{"jsonrpc":"2.0","method":"tick","params":[2]}"#);
-    nothing_more(&wire).await;
+    assert_no_further_message(&wire).await;
     assert_eq!(*seen.borrow(), [2]);
 }
 
 #[wasm_bindgen_test]
-async fn a_method_that_is_notified_runs_without_an_answer() {
+async fn a_notification_with_the_name_of_a_method_runs_the_method_without_an_answer() {
     let (server, wire) = server_and_wire();
     let seen = Rc::new(RefCell::new(Vec::new()));
     let log = seen.clone();
@@ -65,7 +65,7 @@ async fn a_method_that_is_notified_runs_without_an_answer() {
         }
     });
     wire.send(r#"{"jsonrpc":"2.0","method":"save","params":[1]}"#);
-    nothing_more(&wire).await;
+    assert_no_further_message(&wire).await;
     assert_eq!(*seen.borrow(), [1]);
 }
 
@@ -80,8 +80,8 @@ async fn values_of_javascript_are_sent_without_conversion() {
     client.notify_js("bytes", &params, Some(&params)).unwrap();
     assert_eq!(buffer.byte_length(), 0);
     until(|| !seen.borrow().is_empty()).await;
-    let came = js_sys::ArrayBuffer::from(js_sys::Array::from(&seen.borrow()[0]).get(0));
-    assert_eq!(came.byte_length(), 8);
+    let received_buffer = js_sys::ArrayBuffer::from(js_sys::Array::from(&seen.borrow()[0]).get(0));
+    assert_eq!(received_buffer.byte_length(), 8);
 }
 
 #[wasm_bindgen_test]

@@ -48,7 +48,7 @@ fn the_data_of_an_error_is_a_value_of_javascript() {
     let error = error.with_js_data(value.clone());
     assert_eq!(error.js_data(), value);
     assert_eq!(error.data(), Some(Ok(Place { line: 7 })));
-    let CallError::Remote(error) = CallError::from(error) else { panic!("no remote error") };
+    let CallError::Remote(error) = CallError::from(error) else { panic!("the error must be of the peer") };
     assert_eq!(error.code, ErrorCode::INTERNAL_ERROR);
 }
 

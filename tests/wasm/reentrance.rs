@@ -1,4 +1,5 @@
-//! Tests of handlers that call their caller. A loopback transport runs all of this code on one stack.
+//! Tests of reentrance: handlers call their caller, and calls end while they are sent. With a loopback transport, both
+//! peers run on one stack.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -8,6 +9,7 @@ use wasm_bindgen_test::wasm_bindgen_test;
 
 use crate::wire::{Add, add, loopback, transports};
 
+/// Returns two connected transports. Each message is delivered at once, on the stack of its sender.
 pub(crate) fn loopback_transports() -> (Transport, Transport) {
     let ends = loopback();
     (Transport::from_js(ends[0].clone()).unwrap(), Transport::from_js(ends[1].clone()).unwrap())
@@ -71,7 +73,9 @@ async fn a_handler_may_drop_its_own_server() {
             assert!(context.is_cancelled());
             async { Ok::<_, RpcError>(()) }
         });
-        let Err(CallError::Remote(error)) = client.call::<()>("shutdown", &()).await else { panic!("no error") };
+        let Err(CallError::Remote(error)) = client.call::<()>("shutdown", &()).await else {
+            panic!("an error is expected")
+        };
         assert_eq!(error, RpcError::internal("JSON-RPC server destroyed"));
     }
 }
@@ -89,7 +93,9 @@ async fn the_future_of_a_handler_may_drop_its_server() {
                 Ok::<_, RpcError>(())
             }
         });
-        let Err(CallError::Remote(error)) = client.call::<()>("shutdown", &()).await else { panic!("no error") };
+        let Err(CallError::Remote(error)) = client.call::<()>("shutdown", &()).await else {
+            panic!("an error is expected")
+        };
         assert_eq!(error, RpcError::internal("JSON-RPC server destroyed"));
     }
 }

@@ -1,4 +1,4 @@
-//! Tests of the responses of a server to messages that the test writes.
+//! Tests of servers. In most of them, the test acts as the client and writes raw messages.
 
 use std::collections::BTreeMap;
 

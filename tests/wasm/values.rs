@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen_test::wasm_bindgen_test;
 
-use crate::wire::{client_and_server, js_value, nested};
+use crate::wire::{client_and_server, nested, special_params};
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Nest(Vec<Self>);
@@ -33,7 +33,7 @@ async fn values_may_be_nested_128_levels_deep_and_no_deeper() {
         assert_eq!(error.message, "Invalid params: the value is nested more than 128 levels deep");
     }
     assert_eq!(client.call("depth", &nest(128)).await, Ok(128));
-    let Err(CallError::Params(_)) = client.call::<u32>("depth", &nest(129)).await else { panic!("it was sent") };
+    let Err(CallError::Params(_)) = client.call::<u32>("depth", &nest(129)).await else { panic!("the call was sent") };
 }
 
 #[wasm_bindgen_test]
@@ -41,15 +41,15 @@ async fn a_result_that_is_nested_a_hundred_thousand_levels_deep_is_an_error() {
     let (here, there) = crate::reentrance::loopback_transports();
     let (client, server) = (portway::Client::new(here), portway::Server::new(there));
     server.method_js("deep", |_, _| async { Ok::<_, RpcError>(nested(100_000, false)) });
-    let Err(CallError::Deserialize(_)) = client.call::<Nest>("deep", &()).await else { panic!("it was read") };
+    let Err(CallError::Deserialize(_)) = client.call::<Nest>("deep", &()).await else { panic!("the value was read") };
 }
 
 async fn read<T: DeserializeOwned + Serialize + 'static>(name: &str) -> Result<T, CallError> {
     let (client, server) = client_and_server();
     server.method("read", |(value,): (T,), _| async move { Ok::<_, RpcError>(value) });
-    // JavaScript creates the params. The result is converted back to the same type.
+    // JavaScript creates the params, and the server reads the value as `T`. The test reads the result as `T` again.
     client
-        .call_js("read", &js_value(name))
+        .call_js("read", &special_params(name))
         .await
         .map(|value| RpcError::internal("").with_js_data(value).data().unwrap().unwrap())
 }
@@ -64,7 +64,7 @@ async fn integers_are_exact_or_refused() {
     }
     let (client, server) = client_and_server();
     server.method("isMost", |(value,): (i64,), _| async move { Ok::<_, RpcError>(value == i64::MAX) });
-    assert_eq!(client.call_js("isMost", &js_value("big")).await, Ok(true.into()));
+    assert_eq!(client.call_js("isMost", &special_params("big")).await, Ok(true.into()));
     // Params and results with an integer that JavaScript cannot represent exactly are errors.
     assert!(matches!(client.call::<bool>("isMost", &(i64::MAX,)).await, Err(CallError::Params(_))));
     server.method("most", |(), _| async { Ok::<_, RpcError>(u64::MAX) });
@@ -72,7 +72,7 @@ async fn integers_are_exact_or_refused() {
 }
 
 #[wasm_bindgen_test]
-async fn values_that_are_not_numbers_differ_from_absent_values() {
+async fn nan_and_negative_zero_are_numbers_and_undefined_is_an_absent_value() {
     assert!(read::<f64>("nan").await.unwrap().is_nan());
     assert!(read::<f64>("negativeZero").await.unwrap().is_sign_negative());
     assert!(matches!(read::<f64>("big").await, Err(CallError::Remote(_))));

@@ -1,4 +1,4 @@
-// Functions for the peer in a test. The test reads and writes raw messages, or the peer uses the JavaScript API.
+// The JavaScript part of `wire.rs`. A test acts as a peer with raw messages, or its peer uses the JavaScript API.
 
 // The test runner writes this glue, which exports the JavaScript API.
 import { CallError, JSONRPCClient, JSONRPCServer, RPCError, portTransport } from "../../../../wasm-bindgen-test.js";
@@ -9,7 +9,7 @@ export function channel() {
   return [port1, port2];
 }
 
-/** Reads and writes raw messages. */
+/** The end of a channel on which a test reads and writes raw messages. */
 export class Wire {
   #port;
   #received = [];
@@ -72,7 +72,7 @@ export function broken() {
   };
 }
 
-/** Returns a transport that can report the loss of its peer. */
+/** Returns a transport on which `lose` reports the loss of the peer. */
 export function losable() {
   return {
     send() {},
@@ -107,14 +107,14 @@ export function specialParams(name) {
   return [values[name]];
 }
 
-/** Returns a lattice. Each level contains the next level twice, so n levels represent 2^n values. */
+/** Returns a lattice: each level contains the next level twice. So n levels are n objects, but reading visits 2^n. */
 function lattice(levels, whole) {
   let value = whole();
   for (let level = 0; level < levels; level++) value = whole(value, value);
   return value;
 }
 
-/** WebKit visits each index of an array that it clones. So an array for WebKit must have fewer holes. */
+/** When WebKit clones an array, it visits each index. So in WebKit, the array of the tests must have fewer holes. */
 const isWebKit = !navigator.userAgent.includes("Chrome") && navigator.userAgent.includes("AppleWebKit");
 const MANY_HOLES = isWebKit ? 3e6 : 4e9;
 
@@ -158,7 +158,7 @@ export function costly(name) {
   return COSTLY[name]();
 }
 
-/** Returns the large value of this name. The value contains no other values, so only its copy in wasm is costly. */
+/** Returns the large value of this name. It is a single string or buffer, so only copying it to wasm is costly. */
 export function large(name) {
   switch (name) {
     case "string":
@@ -341,7 +341,10 @@ export function kinds() {
   ];
 }
 
-/** Makes three requests that are sent together, as columns if possible. Resolves to their outcomes as JSON. */
+/**
+ * Makes three requests, with the params `[0]`, `[value]` and `[1]`. They are sent together, as columns if possible.
+ * Resolves to their outcomes as JSON.
+ */
 export async function together(port, method, value) {
   const client = new JSONRPCClient(portTransport(port), { coalesce: "columns" });
   const outcomes = [[0], [value], [1]].map((params) =>
@@ -366,7 +369,7 @@ export function crashingWorker() {
   return new Worker(new URL("./crashing_worker.js", import.meta.url), { type: "module" });
 }
 
-/** Sends a question to a worker without the library. Resolves to the answer as JSON, and terminates the worker. */
+/** Posts a question to a worker, without the library. Resolves to the answer as JSON. Then terminates the worker. */
 export async function ask(worker, question) {
   const answer = new Promise((resolve) => {
     worker.addEventListener("message", ({ data }) => data.jsonrpc === undefined && resolve(JSON.stringify(data)));

@@ -1,4 +1,4 @@
-//! Channels between two peers, and peers whose messages a test writes.
+//! Connections for the tests: between two peers of the library, or between a peer and the test itself.
 
 use portway::{Client, Context, RpcError, Server, Transport};
 use serde::{Deserialize, Serialize};
@@ -18,13 +18,17 @@ extern "C" {
     pub fn losable() -> JsValue;
     pub fn nested(levels: u32, ring: bool) -> JsValue;
     #[wasm_bindgen(js_name = specialParams)]
-    pub fn js_value(name: &str) -> JsValue;
+    pub fn special_params(name: &str) -> JsValue;
     #[wasm_bindgen(js_name = costlyNames)]
     pub fn costly_names() -> Vec<String>;
-    pub fn costly(name: &str) -> JsValue;
-    pub fn large(name: &str) -> JsValue;
-    pub fn unsteady(name: &str) -> JsValue;
-    pub fn kinds() -> Vec<JsValue>;
+    #[wasm_bindgen(js_name = costly)]
+    pub fn costly_value(name: &str) -> JsValue;
+    #[wasm_bindgen(js_name = large)]
+    pub fn large_value(name: &str) -> JsValue;
+    #[wasm_bindgen(js_name = unsteady)]
+    pub fn unsteady_value(name: &str) -> JsValue;
+    #[wasm_bindgen(js_name = kinds)]
+    pub fn values_of_all_kinds() -> Vec<JsValue>;
     pub async fn together(port: &JsValue, method: &str, value: &JsValue) -> JsValue;
     pub fn lose(transport: &JsValue, reason: &str);
     pub async fn sleep(ms: f64);
@@ -65,19 +69,19 @@ pub(crate) fn client_and_server() -> (Client, Server) {
     (Client::new(client), Server::new(server))
 }
 
-/// Returns a client, and a wire. On the wire, the test receives and sends the messages of the peer.
+/// Returns a client, and the wire to it. With the wire, the test acts as the server: it reads and writes raw messages.
 pub(crate) fn client_and_wire() -> (Client, Wire) {
     let ports = channel();
     (Client::new(Transport::port(&ports[0]).unwrap()), Wire::new(&ports[1]))
 }
 
-/// Returns a server, and a wire. On the wire, the test receives and sends the messages of the peer.
+/// Returns a server, and the wire to it. With the wire, the test acts as the client: it reads and writes raw messages.
 pub(crate) fn server_and_wire() -> (Server, Wire) {
     let ports = channel();
     (Server::new(Transport::port(&ports[0]).unwrap()), Wire::new(&ports[1]))
 }
 
-/// Returns the next raw message as JSON.
+/// Returns the next message on the wire as JSON.
 pub(crate) async fn next(wire: &Wire) -> String {
     wire.next().await.as_string().unwrap()
 }
@@ -86,7 +90,7 @@ pub(crate) async fn add(params: Add, _: Context) -> Result<i32, RpcError> {
     Ok(params.a + params.b)
 }
 
-/// Waits until `happened` returns true, and panics after five seconds.
+/// Waits until `happened` returns true. Panics if it is still false after five seconds.
 pub(crate) async fn until(happened: impl Fn() -> bool) {
     for _ in 0..500 {
         if happened() {
@@ -97,8 +101,9 @@ pub(crate) async fn until(happened: impl Fn() -> bool) {
     panic!("the condition must become true within five seconds");
 }
 
-/// Checks that the server has sent no message before the response to a request that this function sends.
-pub(crate) async fn nothing_more(wire: &Wire) {
+/// Checks that the server has sent no further message. Sends a request, whose response must be the next message on the
+/// wire.
+pub(crate) async fn assert_no_further_message(wire: &Wire) {
     wire.send(r#"{"jsonrpc":"2.0","method":"?","id":"last"}"#);
     let answer = r#"{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found: ?"},"id":"last"}"#;
     assert_eq!(next(wire).await, answer);

@@ -130,5 +130,5 @@ it("the example prints the described output if the package is installed", async 
     "1000000 bytes came back",
   ]);
   assert.equal(lines.at(-1), "after 100 ms the guest has exited with 0");
-  assert.equal(stderr, "guest: asked to close\n");
+  assert.equal(stderr, "guest: received CLOSE\n");
 });

@@ -50,13 +50,13 @@ async fn a_host_that_is_not_served_is_refused_before_the_upgrade() -> Test {
         assert_eq!(status(address, &host, "").await?, 403, "{host}");
         assert_eq!(status(address, &host, &origin).await?, 403, "{host} as host and origin");
     }
-    // A request with two headers `Host`, and a request without this header.
-    let own = format!("localhost:{port}");
-    assert_eq!(status(address, &own, "Host: evil.example\r\n").await?, 400);
+    // The first request has two headers `Host`, and the second request has none.
+    let own_host = format!("localhost:{port}");
+    assert_eq!(status(address, &own_host, "Host: evil.example\r\n").await?, 400);
     let (_, head) = RawClient::ask(address, &request("x", "").replace("Host: x\r\n", "")).await?;
     assert!(head.starts_with("HTTP/1.1 400 "), "{head}");
-    // The URL of the request has another host than the header `Host`.
-    let absolute = request(&own, "").replace("GET /rpc", "GET http://evil.example/rpc");
+    // In this request, the URL has another host than the header `Host`.
+    let absolute = request(&own_host, "").replace("GET /rpc", "GET http://evil.example/rpc");
     let (_, head) = RawClient::ask(address, &absolute).await?;
     assert!(head.starts_with("HTTP/1.1 400 "), "{head}");
     Ok(())
@@ -105,7 +105,7 @@ async fn a_foreign_origin_is_refused_before_the_upgrade() -> Test {
     }
     let both = "Origin: https://app.example.org\r\nOrigin: https://evil.example\r\n";
     assert_eq!(status(address, &host, both).await?, 400);
-    // Programs send no header `Origin`.
+    // A program that is not a browser sends no header `Origin`.
     assert_eq!(status(address, &host, "").await?, 101);
     Ok(())
 }
@@ -132,11 +132,11 @@ async fn the_check_of_the_application_reads_the_head_and_refuses_or_attaches_an_
         Err(if head.header("Cookie") == Some("banned=1") { Refusal::Forbidden } else { Refusal::Unauthorized })
     });
     let listener = Listener::websocket_with("127.0.0.1:0", policy).await?;
-    let address = listener.address().ok_or("no address")?;
+    let address = listener.address().ok_or("the listener must have an address")?;
     tokio::spawn(listener.serve(|peer| {
         assert_eq!(peer.identity::<String>().as_deref().map(String::as_str), Some("ada"));
         assert_eq!(peer.identity::<u32>(), None);
-        crate::raw::methods(peer);
+        crate::raw::register_methods(peer);
         peer.method_sync("who", |(): (), context: Context| {
             context.identity::<String>().map(|name| (*name).clone()).ok_or_else(|| RpcError::internal("no identity"))
         });

@@ -10,12 +10,12 @@ use portway::{
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use crate::raw::{Test, methods, serve, within};
+use crate::raw::{Test, register_methods, serve, within};
 
 #[tokio::test]
 async fn calls_streams_and_notifications_pass_in_both_directions() -> Test {
     let listener = Listener::websocket("127.0.0.1:0").await?;
-    let address = listener.address().ok_or("no address")?;
+    let address = listener.address().ok_or("the listener must have an address")?;
     tokio::spawn(listener.serve(|peer| {
         let client = peer.client().clone();
         peer.method("twice", move |(text,): (String,), _: Context| {
@@ -46,7 +46,7 @@ async fn messages_of_any_length_arrive_whole() -> Test {
             assert!(echo.0 == text, "{length}");
         }
     }
-    // Many calls at the same time, so that long and short messages are queued together.
+    // The client makes many calls at the same time, so that long and short messages are queued together.
     let calls = (0..200).map(|number: usize| {
         let text = "y".repeat(if number.is_multiple_of(10) { 300_000 } else { number });
         let client = client.clone();
@@ -95,12 +95,12 @@ async fn a_close_frame_ends_calls_with_an_error_that_depends_on_its_code() -> Te
 async fn a_dropped_client_closes_the_websocket_with_1000() -> Test {
     let (sender, mut ends) = tokio::sync::mpsc::unbounded_channel();
     let listener = Listener::websocket("127.0.0.1:0").await?;
-    let address = listener.address().ok_or("no address")?;
+    let address = listener.address().ok_or("the listener must have an address")?;
     tokio::spawn(async move {
         while let Ok(transport) = listener.accept().await {
             let sender = sender.clone();
             let peer = Peer::new(transport);
-            methods(&peer);
+            register_methods(&peer);
             tokio::spawn(async move { sender.send(peer.run().await) });
         }
     });
@@ -130,15 +130,17 @@ async fn connecting_to_a_server_that_never_answers_times_out() -> Test {
         }
     });
     let start = Instant::now();
-    let error = within(Transport::websocket("ws://127.0.0.1:1/")).await?.err().ok_or("nothing listens on port 1")?;
+    let error =
+        within(Transport::websocket("ws://127.0.0.1:1/")).await?.err().ok_or("the connection must be refused")?;
     assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
     let options = WebSocketOptions::new().connect_timeout(Duration::from_millis(300));
     let short = options.connect(&format!("ws://{address}/?key=secret")).await;
-    let error = short.err().ok_or("the server never answered")?;
+    let error = short.err().ok_or("the handshake must time out")?;
     assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     assert_eq!(error.to_string(), format!("{address}: no WebSocket was open after 300 ms"));
     assert!(start.elapsed() < Duration::from_secs(10));
-    let error = within(Transport::websocket(&format!("ws://{address}/"))).await?.err().ok_or("it never answered")?;
+    let error =
+        within(Transport::websocket(&format!("ws://{address}/"))).await?.err().ok_or("the handshake must time out")?;
     assert_eq!(error.to_string(), format!("{address}: no WebSocket was open after 10000 ms"));
     assert!(start.elapsed() >= Duration::from_secs(10));
     Ok(())
@@ -182,7 +184,7 @@ async fn an_invalid_response_to_the_handshake_is_refused() -> Test {
         });
         let options = WebSocketOptions::new().subprotocol("jsonrpc-2.0");
         let error = within(options.connect(&format!("ws://{address}/path?key=secret"))).await?.err();
-        let text = error.ok_or_else(|| format!("{name}: it was accepted"))?.to_string();
+        let text = error.ok_or_else(|| format!("{name}: the response was accepted"))?.to_string();
         assert!(text.starts_with(&format!("{address}: ")) && text.contains(problem), "{name}: {text}");
         assert!(!text.contains("secret") && !text.contains("path"), "{name}: {text}");
     }
@@ -190,7 +192,7 @@ async fn an_invalid_response_to_the_handshake_is_refused() -> Test {
 }
 
 #[tokio::test]
-async fn errors_of_urls_and_headers_show_no_secret() -> Test {
+async fn errors_of_urls_and_headers_contain_no_secret() -> Test {
     let options = WebSocketOptions::new().header("Authorization", "Bearer secret\n");
     for (error, expected) in [
         (Transport::websocket("http://localhost/?secret").await.err(), "the URL must begin with ws:// or wss://"),
@@ -209,7 +211,7 @@ async fn errors_of_urls_and_headers_show_no_secret() -> Test {
             "the name of a header must be a token, got \"a b\"",
         ),
     ] {
-        assert_eq!(error.ok_or("it was accepted")?.to_string(), expected);
+        assert_eq!(error.ok_or("the connection must fail")?.to_string(), expected);
     }
     assert!(!format!("{options:?}").contains("secret"), "{options:?}");
     Ok(())
@@ -231,8 +233,8 @@ async fn a_frame_that_is_masked_by_the_server_ends_the_link() -> Test {
     Ok(())
 }
 
-/// Reads a handshake request, and writes a valid response after a change. The change `NEW|OLD` replaces `OLD` by `NEW`.
-/// The change `LONG` makes the response longer than its limit.
+/// Reads a handshake request, and writes a response. The response is valid, except for `change`: `NEW|OLD` replaces
+/// `OLD` by `NEW`, and `LONG` makes the response longer than its limit.
 async fn accept_by_hand(stream: &mut tokio::net::TcpStream, change: &str) -> Result<(), io::Error> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {

@@ -1,4 +1,5 @@
-//! Violations of RFC 6455. Each violation closes its own connection with the specified code, and no other connection.
+//! Violations of RFC 6455. After a violation, the server closes this connection with the specified code, and serves
+//! its other connections.
 
 use portway::{Limits, WebSocketPolicy};
 use serde_json::json;
@@ -7,15 +8,15 @@ use crate::raw::{CLOSE, FINAL, PING, PONG, RawClient, TEXT, Test, frame, header,
 
 const BINARY: u8 = 2;
 
-/// Sends `bytes` in pieces of `pieces` bytes. Returns the code with which the server closes the connection. Asserts
-/// that the server also serves another client, before and afterwards.
-async fn close_code(bytes: &[u8], pieces: usize) -> Result<u16, Box<dyn std::error::Error>> {
+/// Opens a connection, and sends `bytes` in pieces of `piece_length` bytes. Returns the code with which the server
+/// closes this connection. Asserts that the server serves another client before and after this attack.
+async fn close_code(bytes: &[u8], piece_length: usize) -> Result<u16, Box<dyn std::error::Error>> {
     let address = serve(WebSocketPolicy::new()).await?;
     let mut neighbour = RawClient::open(address).await?;
     neighbour.assert_served().await?;
     let mut client = RawClient::open(address).await?;
     client.assert_served().await?;
-    for piece in bytes.chunks(pieces) {
+    for piece in bytes.chunks(piece_length) {
         if client.send(piece).await.is_err() {
             break;
         }
@@ -52,8 +53,12 @@ async fn faults_of_the_framing_close_the_connection_with_1002() -> Test {
         cases.push(("a close code that must not be sent", frame(FINAL | CLOSE, &code.to_be_bytes())));
     }
     for (name, bytes) in cases {
-        for pieces in [bytes.len(), 1] {
-            assert_eq!(close_code(&bytes, pieces).await.map_err(|error| format!("{name}: {error}"))?, 1002, "{name}");
+        for piece_length in [bytes.len(), 1] {
+            assert_eq!(
+                close_code(&bytes, piece_length).await.map_err(|error| format!("{name}: {error}"))?,
+                1002,
+                "{name}"
+            );
         }
     }
     Ok(())
@@ -73,8 +78,12 @@ async fn text_that_is_not_utf_8_closes_the_connection_with_1007() -> Test {
         ("an end within a character", unfinished),
         ("the reason of a close frame", frame(FINAL | CLOSE, b"\x03\xe8\xff")),
     ] {
-        for pieces in [bytes.len(), 1] {
-            assert_eq!(close_code(&bytes, pieces).await.map_err(|error| format!("{name}: {error}"))?, 1007, "{name}");
+        for piece_length in [bytes.len(), 1] {
+            assert_eq!(
+                close_code(&bytes, piece_length).await.map_err(|error| format!("{name}: {error}"))?,
+                1007,
+                "{name}"
+            );
         }
     }
     Ok(())
@@ -95,7 +104,7 @@ async fn characters_may_be_split_between_fragments_with_pings_between_them() -> 
     client.send(&sent).await?;
     let mut pongs = 0;
     let response = loop {
-        let frame = client.next().await?.ok_or("the end")?;
+        let frame = client.next().await?.ok_or("the server must not close the connection here")?;
         match frame.opcode {
             PONG => {
                 assert_eq!(frame.payload, b"between");
@@ -136,7 +145,7 @@ async fn a_message_at_the_limit_is_served_and_a_longer_one_closes_the_connection
     client.send(&frame(TEXT, start)).await?;
     client.send(&frame(0, rest)).await?;
     assert_eq!(client.closed().await?.0, 1009);
-    // The client sends the whole message, and still receives the code.
+    // This client has sent the whole message when it reads. It must still receive the code.
     let mut client = RawClient::open(address).await?;
     client.send(&frame(FINAL | TEXT, &vec![b'x'; 4 * LIMIT])).await?;
     assert_eq!(client.closed().await?.0, 1009);

@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 
 use crate::raw::{FINAL, RawClient, TEXT, Test, frame, request, serve, within};
 
-/// Sends bytes. Returns all that the server sends until it closes the connection, as text.
+/// Opens a connection, and sends bytes. Returns the text that the server sends before it closes the connection.
 async fn response(address: SocketAddr, bytes: &[u8]) -> io::Result<String> {
     let mut stream = TcpStream::connect(address).await?;
     let _ = stream.write_all(bytes).await;
@@ -34,7 +34,7 @@ async fn a_head_over_8_kib_is_refused() -> Test {
         let refused = response(address, head(length).as_bytes()).await?;
         assert!(refused.starts_with("HTTP/1.1 431 "), "{length}: {refused}");
     }
-    // A line without an end.
+    // This head is one line without an end.
     let refused = response(address, &[b'x'; 100_000]).await?;
     assert!(refused.starts_with("HTTP/1.1 431 "), "{refused}");
     Ok(())
@@ -44,17 +44,17 @@ async fn a_head_over_8_kib_is_refused() -> Test {
 async fn requests_that_do_not_open_a_websocket_get_an_http_error() -> Test {
     let address = serve(WebSocketPolicy::new()).await?;
     let host = address.to_string();
-    let own = request(&host, "");
+    let valid_request = request(&host, "");
     for (name, bytes, status) in [
         ("a page", format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n"), 426),
-        ("another version", own.replace("Version: 13", "Version: 8"), 426),
-        ("no upgrade", own.replace("Upgrade: websocket\r\n", ""), 426),
-        ("another upgrade", own.replace("Upgrade: websocket", "Upgrade: h2c"), 426),
-        ("no key", own.replace("Sec-WebSocket-Key", "X-Key"), 400),
-        ("a short key", own.replace("dGhlIHNhbXBsZSBub25jZQ==", "dGhl"), 400),
-        ("a POST", own.replace("GET ", "POST "), 400),
-        ("HTTP/1.0", own.replace("HTTP/1.1", "HTTP/1.0"), 400),
-        ("a byte that no head may contain", own.replace("/rpc", "/rp\0c"), 400),
+        ("another version", valid_request.replace("Version: 13", "Version: 8"), 426),
+        ("no upgrade", valid_request.replace("Upgrade: websocket\r\n", ""), 426),
+        ("another upgrade", valid_request.replace("Upgrade: websocket", "Upgrade: h2c"), 426),
+        ("no key", valid_request.replace("Sec-WebSocket-Key", "X-Key"), 400),
+        ("a short key", valid_request.replace("dGhlIHNhbXBsZSBub25jZQ==", "dGhl"), 400),
+        ("a POST", valid_request.replace("GET ", "POST "), 400),
+        ("HTTP/1.0", valid_request.replace("HTTP/1.1", "HTTP/1.0"), 400),
+        ("a byte that no head may contain", valid_request.replace("/rpc", "/rp\0c"), 400),
         ("not HTTP", "hello\r\n\r\n".to_owned(), 400),
         ("HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned(), 400),
     ] {
@@ -115,7 +115,7 @@ async fn connections_with_slow_heads_end_after_ten_seconds_and_other_clients_are
         let head = request(&address.to_string(), "");
         slow.push(tokio::spawn(async move {
             let (mut reader, mut writer) = stream.split();
-            let dripping = async {
+            let sending = async {
                 for byte in head.as_bytes().iter().take(head.len() - 1) {
                     tokio::time::sleep(Duration::from_millis(200)).await;
                     if number % 2 == 0 || writer.write_all(&[*byte]).await.is_err() {
@@ -127,7 +127,7 @@ async fn connections_with_slow_heads_end_after_ten_seconds_and_other_clients_are
             let mut text = Vec::new();
             tokio::select! {
                 read = reader.read_to_end(&mut text) => read.map(|_| text),
-                () = dripping => Ok(Vec::new()),
+                () = sending => Ok(Vec::new()),
             }
         }));
     }
@@ -155,7 +155,7 @@ async fn a_refused_connection_that_its_client_does_not_close_is_closed() -> Test
     let start = Instant::now();
     let refused = response(address, request("evil.example", "").as_bytes()).await?;
     assert!(refused.starts_with("HTTP/1.1 403 "), "{refused}");
-    // This client does not close its connection, so the server must close the connection.
+    // This client writes until a write fails, and does not close its connection. So the server must close it.
     let mut stream = TcpStream::connect(address).await?;
     stream.write_all(request("evil.example", "").as_bytes()).await?;
     within(async {

@@ -1,5 +1,5 @@
-//! A server that is killed by SIGKILL at random moments, while clients call it. `PORTWAY_ROUNDS` is the number of
-//! kills, and `PORTWAY_SEED` repeats the moments of an earlier run.
+//! A server that is killed by SIGKILL at random moments while clients call it. `PORTWAY_ROUNDS` is the number of
+//! rounds, each with one kill. With the `PORTWAY_SEED` of an earlier run, the kills have the same moments.
 
 use std::collections::HashMap;
 use std::env;
@@ -39,8 +39,8 @@ impl Random {
     }
 }
 
-/// Starts the server on the port of `address`. Without an address, the port is one that the system does not use for
-/// outgoing connections. A client that connects to its own port would otherwise take the port of a killed server.
+/// Starts the server at `address`. Without an address, the server gets a port that the system does not use for outgoing
+/// connections. Otherwise, while the server is down, a client could be given this port, and connect to itself.
 fn start(address: Option<&str>, log: &Path, random: &mut Random) -> io::Result<(Process, String)> {
     for _ in 0..100 {
         let any = format!("127.0.0.1:{}", 20_000 + random.below(12_000));
@@ -56,11 +56,11 @@ fn start(address: Option<&str>, log: &Path, random: &mut Random) -> io::Result<(
     Err(io::Error::other("no port is free"))
 }
 
-/// Calls until the connection ends. Returns the calls and their ends.
-async fn caller(client: Client, last: Arc<AtomicU64>) -> Vec<(u64, Result<u64, CallError>)> {
+/// Makes calls one after another until the connection ends. Returns the number and the outcome of each call.
+async fn caller(client: Client, last_call: Arc<AtomicU64>) -> Vec<(u64, Result<u64, CallError>)> {
     let mut ends = Vec::new();
     loop {
-        let call = last.fetch_add(1, Ordering::Relaxed) + 1;
+        let call = last_call.fetch_add(1, Ordering::Relaxed) + 1;
         let end = client.call::<u64>("run", &(call, call % MAX_WORK_MS)).timeout(Duration::from_secs(50)).await;
         let is_last = end.is_err();
         ends.push((call, end));
@@ -97,7 +97,11 @@ impl Counts {
                 _ => return Err(format!("call {call} was executed {runs} times and ended with {end:?}").into()),
             }
         }
-        if runs.is_empty() { Ok(()) } else { Err(format!("executed, but no call has ended: {runs:?}").into()) }
+        if runs.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("the server executed calls that have not ended: {runs:?}").into())
+        }
     }
 }
 
@@ -110,38 +114,39 @@ async fn each_call_ends_once_and_runs_at_most_once_whenever_the_server_is_killed
     let mut random = Random(seed | 1);
     let folder = tempfile::tempdir()?;
     let log = folder.path().join("executions");
-    let last = Arc::new(AtomicU64::new(0));
+    let last_call = Arc::new(AtomicU64::new(0));
     let mut counts = Counts::default();
     let mut address = None;
     for round in 0..rounds {
         File::create(&log)?;
-        let (server, own) = start(address.as_deref(), &log, &mut random)?;
-        let url = format!("ws://{own}");
-        address = Some(own);
+        let (server, server_address) = start(address.as_deref(), &log, &mut random)?;
+        let url = format!("ws://{server_address}");
+        address = Some(server_address);
         let mut clients = JoinSet::new();
         for _ in 0..CLIENTS {
-            let (url, last) = (url.clone(), Arc::clone(&last));
+            let (url, last_call) = (url.clone(), Arc::clone(&last_call));
             clients.spawn(async move {
                 let Ok(transport) = Transport::websocket(&url).await else { return Ok(None) };
                 let client = Client::new(transport);
-                let mut callers: JoinSet<_> = (0..CALLERS).map(|_| caller(client.clone(), Arc::clone(&last))).collect();
+                let mut callers: JoinSet<_> =
+                    (0..CALLERS).map(|_| caller(client.clone(), Arc::clone(&last_call))).collect();
                 let mut ends = Vec::new();
-                while let Some(own) = callers.join_next().await {
-                    ends.extend(own?);
+                while let Some(ends_of_caller) = callers.join_next().await {
+                    ends.extend(ends_of_caller?);
                 }
                 assert_eq!(client.pending(), 0);
                 Ok::<_, JoinError>(Some(ends))
             });
         }
         sleep(Duration::from_micros(random.below(MAX_LIFE_US))).await;
-        // A dropped process is killed, and has ended.
+        // `drop` kills the process, and waits until it has ended.
         drop(server);
         let mut ends = Vec::new();
         while let Some(client) = within(clients.join_next()).await? {
             match client?? {
-                Some(own) => {
+                Some(ends_of_client) => {
                     counts.connected += 1;
-                    ends.extend(own);
+                    ends.extend(ends_of_client);
                 }
                 None => counts.refused += 1,
             }
@@ -156,15 +161,15 @@ async fn each_call_ends_once_and_runs_at_most_once_whenever_the_server_is_killed
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "runs as a process of the other tests"]
+#[ignore = "the test above runs it in a separate process"]
 async fn serve_process() -> Test {
     let listener = Listener::websocket(env::var(ADDRESS)?).await?;
     let log = Arc::new(OpenOptions::new().append(true).open(env::var(LOG)?)?);
-    println!("LISTENS {}", listener.address().ok_or("no address")?);
+    println!("LISTENS {}", listener.address().ok_or("the listener must have an address")?);
     let serving = listener.serve(move |peer| {
         let log = Arc::clone(&log);
         peer.method("run", move |(call, work): (u64, u64), _: Context| {
-            // One write, so that a kill leaves no part of a line.
+            // The server writes each line with one call, so that a kill leaves no part of a line.
             let logged = (&*log).write_all(format!("{call}\n").as_bytes());
             async move {
                 logged.map_err(|error| RpcError::internal(error.to_string()))?;

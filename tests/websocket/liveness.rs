@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::time::{Instant, timeout};
 
-use crate::raw::{FINAL, PING, PONG, RawClient, TEXT, Test, frame, header, methods, serve};
+use crate::raw::{FINAL, PING, PONG, RawClient, TEXT, Test, frame, header, register_methods, serve};
 
 /// A ping from a server, without a payload.
 const EMPTY_PING: [u8; 2] = [FINAL | PING, 0];
@@ -18,7 +18,7 @@ fn server(stream: DuplexStream) -> std::io::Result<Server> {
     Ok(server)
 }
 
-/// Reads a frame without a payload.
+/// Reads a frame of the server that has no payload.
 async fn read_empty(stream: &mut DuplexStream) -> std::io::Result<[u8; 2]> {
     let mut frame = [0; 2];
     stream.read_exact(&mut frame).await?;
@@ -95,7 +95,7 @@ async fn a_client_notices_a_silent_server_and_its_calls_fail() -> Test {
 async fn a_message_that_stays_incomplete_closes_the_link_with_1008() -> Test {
     let call = br#"{"jsonrpc":"2.0","id":1,"method":"echo","params":[]}"#;
     let whole = frame(FINAL | TEXT, call);
-    for (name, begun) in [
+    for (name, incomplete) in [
         ("a header", whole[..1].to_vec()),
         ("a part of a frame", whole[..20].to_vec()),
         ("a fragment", frame(TEXT, call)),
@@ -105,12 +105,12 @@ async fn a_message_that_stays_incomplete_closes_the_link_with_1008() -> Test {
         let (near, mut far) = tokio::io::duplex(4_096);
         let start = Instant::now();
         let running = tokio::spawn(server(near)?.run());
-        far.write_all(&begun).await?;
+        far.write_all(&incomplete).await?;
         let mut read = Vec::new();
         far.read_to_end(&mut read).await?;
         assert_eq!(start.elapsed().as_secs(), 30, "{name}");
         // The server sends a ping after 20 seconds, and then the close frame.
-        let close = read.strip_prefix(&EMPTY_PING).ok_or("no ping")?;
+        let close = read.strip_prefix(&EMPTY_PING).ok_or("the server must send a ping first")?;
         assert_eq!(close[0], 0x88, "{name}");
         assert_eq!(u16::from_be_bytes([close[2], close[3]]), 1008, "{name}");
         drop(far);
@@ -140,12 +140,12 @@ async fn the_timeout_of_a_fragmented_message_counts_from_its_first_fragment() ->
 #[tokio::test]
 async fn incomplete_messages_do_not_disturb_other_clients() -> Test {
     let address = serve(WebSocketPolicy::new()).await?;
-    let mut half = Vec::new();
+    let mut incomplete_clients = Vec::new();
     for _ in 0..100 {
         let mut client = RawClient::open(address).await?;
         client.send(&header(FINAL | TEXT, 0x80, 1_000_000)).await?;
         client.send(&[b'x'; 1_000]).await?;
-        half.push(client);
+        incomplete_clients.push(client);
     }
     RawClient::open(address).await?.assert_served().await
 }
@@ -211,10 +211,10 @@ async fn the_link_of_a_slow_reader_stays_open_while_the_peer_reads() -> Test {
 async fn a_stopped_peer_closes_the_websocket_with_1001() -> Test {
     let (sender, receiver) = tokio::sync::oneshot::channel();
     let listener = portway::Listener::websocket("127.0.0.1:0").await?;
-    let address = listener.address().ok_or("no address")?;
+    let address = listener.address().ok_or("the listener must have an address")?;
     let running = tokio::spawn(async move {
         let peer = portway::Peer::new(listener.accept().await?);
-        methods(&peer);
+        register_methods(&peer);
         let _ = sender.send(peer.stopper());
         std::io::Result::Ok(peer.run().await)
     });

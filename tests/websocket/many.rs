@@ -7,7 +7,7 @@ use portway::{Client, Listener, Transport, WebSocketPolicy};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::process::Command;
 
-use crate::raw::{RawClient, Test, methods, within};
+use crate::raw::{RawClient, Test, register_methods, within};
 
 const CONNECTIONS: usize = 10_000;
 /// The number of open files that each process needs: its sockets and some other files.
@@ -19,7 +19,7 @@ const ADDRESSES: usize = 4;
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_thousand_idle_websockets_stay_open_while_another_client_is_served() -> Test {
     if !raise_open_files() {
-        println!("NOT RUN: this needs {OPEN_FILES} open files a process; see `ulimit -Hn`");
+        println!("NOT RUN: this test needs {OPEN_FILES} open files a process; see `ulimit -Hn`");
         return Ok(());
     }
     let (reader, writer) = io::pipe()?;
@@ -71,8 +71,8 @@ async fn serve_many() -> Test {
     raise_open_files();
     let policy = WebSocketPolicy::new().max_connections_per_address(CONNECTIONS + 100);
     let listener = Listener::websocket_with("0.0.0.0:0", policy).await?;
-    println!("PORT {}", listener.address().ok_or("no address")?.port());
-    listener.serve(methods).await?;
+    println!("PORT {}", listener.address().ok_or("the listener must have an address")?.port());
+    listener.serve(register_methods).await?;
     Ok(())
 }
 
@@ -81,7 +81,7 @@ fn memory_kb(process: u32) -> io::Result<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let memory = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok());
-    memory.ok_or_else(|| io::Error::other("no VmRSS in its status"))
+    memory.ok_or_else(|| io::Error::other("the status of the process must have VmRSS"))
 }
 
 /// Raises the limit of open files of this process to [`OPEN_FILES`]. Returns `false` if the system does not allow it.

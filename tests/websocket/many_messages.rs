@@ -1,4 +1,4 @@
-//! Messages that arrive together: all are answered, and few writes send the answers.
+//! Messages that arrive together. The server answers each of them, and sends the answers with few writes.
 
 use core::pin::Pin;
 use core::task::{Context, Poll};
@@ -11,9 +11,9 @@ use serde_json::json;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::raw::{CLOSE, FINAL, RawClient, TEXT, Test, frame, methods, request, serve};
+use crate::raw::{CLOSE, FINAL, RawClient, TEXT, Test, frame, register_methods, request, serve};
 
-/// More than the messages that are answered by one write.
+/// The number of messages that arrive together. One write does not contain the answers to all of them.
 const MESSAGES: usize = 1_000;
 
 /// A stream that counts its writes.
@@ -41,7 +41,7 @@ impl AsyncWrite for CountedStream {
     }
 }
 
-/// Returns the frames of calls of `echo`, whose ids are the numbers from 0 on.
+/// Returns the frames of [`MESSAGES`] calls of `echo`, with the ids 0, 1, 2 and so on.
 fn calls() -> Vec<u8> {
     let call = |id| json!({"jsonrpc": "2.0", "id": id, "method": "echo", "params": [id]}).to_string();
     (0..MESSAGES).flat_map(|id| frame(FINAL | TEXT, call(id).as_bytes())).collect()
@@ -73,7 +73,7 @@ async fn the_answers_to_calls_that_arrive_together_need_few_writes() -> Test {
         let (stream, remote) = listener.accept().await?;
         let transport = WebSocketPolicy::new().accept(CountedStream(stream, counter), address, remote).await?;
         let peer = Peer::new(transport);
-        methods(&peer);
+        register_methods(&peer);
         peer.run().await;
         io::Result::Ok(())
     });
@@ -81,7 +81,8 @@ async fn the_answers_to_calls_that_arrive_together_need_few_writes() -> Test {
     assert!(head.starts_with("HTTP/1.1 101 "), "{head}");
     client.send(&calls()).await?;
     expect_answers(&mut client).await?;
-    // Without a common flush, there is a write for each answer. Input that arrives in parts causes further writes.
+    // If the server flushed each answer alone, there would be a write for each answer. The input may arrive in parts,
+    // so some further writes are allowed.
     let writes = writes.load(Ordering::Relaxed);
     assert!(writes < MESSAGES / 4, "{MESSAGES} answers must not need {writes} writes");
     Ok(())

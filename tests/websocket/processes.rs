@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use portway::{CallError, Client, Closed, Listener, Peer, Transport};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::raw::{Test, methods, within};
+use crate::raw::{Test, register_methods, within};
 
 const URL: &str = "PORTWAY_TEST_URL";
 
@@ -42,7 +42,7 @@ impl Process {
     fn signal(&self, signal: Signal) -> io::Result<()> {
         let process = Pid::from_raw(self.0.id() as i32).ok_or_else(|| io::Error::other("no process"))?;
         kill_process(process, signal)?;
-        // A thread may run for a moment after the signal was sent, and answer a request.
+        // A thread may run for a moment after the signal was sent. In this moment, it could answer a request.
         while signal == Signal::STOP && !self.is_stopped()? {
             sleep(Duration::from_millis(1));
         }
@@ -84,11 +84,11 @@ async fn a_client_notices_a_suspended_server_process() -> Test {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_notices_a_suspended_client_process_later_and_a_killed_one_at_once() -> Test {
     let listener = Listener::websocket("127.0.0.1:0").await?;
-    let url = format!("ws://{}", listener.address().ok_or("no address")?);
+    let url = format!("ws://{}", listener.address().ok_or("the listener must have an address")?);
     for (signal, range) in [(Signal::KILL, 0..10), (Signal::STOP, 38..50)] {
         let client = Process::start("processes::call_process", &[(URL, url.as_ref())])?;
         let peer = Peer::new(within(listener.accept()).await??);
-        methods(&peer);
+        register_methods(&peer);
         let server = peer.client().clone();
         let running = tokio::spawn(peer.run());
         assert_eq!(server.call::<String>("hello", &()).await?, "here");
@@ -104,8 +104,8 @@ async fn a_server_notices_a_suspended_client_process_later_and_a_killed_one_at_o
 #[ignore = "the tests above run it in a separate process"]
 async fn serve_process() -> Test {
     let listener = Listener::websocket("127.0.0.1:0").await?;
-    println!("LISTENS {}", listener.address().ok_or("no address")?);
-    listener.serve(methods).await?;
+    println!("LISTENS {}", listener.address().ok_or("the listener must have an address")?);
+    listener.serve(register_methods).await?;
     Ok(())
 }
 

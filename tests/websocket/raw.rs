@@ -38,25 +38,25 @@ pub(crate) struct RawClient {
     unparsed: Vec<u8>,
 }
 
-/// Adds the methods that the tests call.
-pub(crate) fn methods(peer: &Peer) {
+/// Registers the methods that the tests call.
+pub(crate) fn register_methods(peer: &Peer) {
     peer.method("echo", |value: Value, _: Context| async move { Ok::<_, RpcError>(value) });
     peer.method("never", |_: Value, _: Context| std::future::pending::<Result<(), RpcError>>());
 }
 
-/// Serves [`methods`] with this policy, in a separate task. Returns the address.
+/// Starts a server with [`register_methods`] and this policy, in a separate task. Returns its address.
 pub(crate) async fn serve(policy: WebSocketPolicy) -> io::Result<SocketAddr> {
     serve_with(policy, |transport| transport).await
 }
 
-/// Serves [`methods`] as [`serve`] does. `change` changes the transport of each connection.
+/// Starts a server as [`serve`] does. `change` changes the transport of each connection.
 pub(crate) async fn serve_with(
     policy: WebSocketPolicy,
     change: impl Fn(portway::Transport) -> portway::Transport + Send + Sync + 'static,
 ) -> io::Result<SocketAddr> {
     let listener = Listener::websocket_with("127.0.0.1:0", policy).await?.with(change);
     let address = listener.address().ok_or_else(|| io::Error::other("no address"))?;
-    tokio::spawn(listener.serve(methods));
+    tokio::spawn(listener.serve(register_methods));
     Ok(address)
 }
 
@@ -101,7 +101,7 @@ pub(crate) async fn within<T>(future: impl Future<Output = T>) -> io::Result<T> 
 }
 
 impl RawClient {
-    /// Sends a request, and returns the client with the head of the response.
+    /// Connects and sends a request. Returns a client for the connection, and the head of the response.
     pub(crate) async fn ask(address: SocketAddr, request: &str) -> io::Result<(Self, String)> {
         let mut client = Self { stream: TcpStream::connect(address).await?, unparsed: Vec::new() };
         client.stream.set_nodelay(true)?;
@@ -110,7 +110,7 @@ impl RawClient {
         Ok((client, head))
     }
 
-    /// Opens a WebSocket.
+    /// Connects and opens a WebSocket.
     pub(crate) async fn open(address: SocketAddr) -> io::Result<Self> {
         let (client, head) = Self::ask(address, &request(&address.to_string(), "")).await?;
         if head.starts_with("HTTP/1.1 101 ") { Ok(client) } else { Err(io::Error::other(head)) }
@@ -176,7 +176,7 @@ impl RawClient {
         }
     }
 
-    /// Calls `echo`, and checks the response.
+    /// Calls `echo` of the server, and checks the response.
     pub(crate) async fn assert_served(&mut self) -> Test {
         let request = json!({"jsonrpc": "2.0", "id": 7, "method": "echo", "params": ["still there"]});
         self.send(&frame(FINAL | TEXT, request.to_string().as_bytes())).await?;

@@ -1,4 +1,4 @@
-//! Connections with TLS, to a server with a self-signed certificate.
+//! Connections with TLS to a server, which has a self-signed certificate.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,9 +11,9 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
-use crate::raw::{Test, methods, within};
+use crate::raw::{Test, register_methods, within};
 
-/// Serves with TLS. Returns the address and the certificate in PEM.
+/// Starts a server with TLS. Returns its address, and its certificate in PEM.
 async fn serve() -> Result<(SocketAddr, String), Box<dyn std::error::Error>> {
     let signed = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
     let key = PrivateKeyDer::try_from(signed.signing_key.serialize_der())?;
@@ -30,7 +30,7 @@ async fn serve() -> Result<(SocketAddr, String), Box<dyn std::error::Error>> {
             tokio::spawn(async move {
                 let transport = WebSocketPolicy::new().accept(acceptor.accept(stream).await?, address, remote).await?;
                 let peer = Peer::new(transport);
-                methods(&peer);
+                register_methods(&peer);
                 peer.run().await;
                 io::Result::Ok(())
             });
@@ -50,10 +50,10 @@ async fn only_a_trusted_certificate_for_the_host_of_the_url_is_accepted() -> Tes
     let error = within(Transport::websocket(&format!("wss://localhost:{port}/"))).await?.err();
     let error = error.ok_or("a certificate without a trusted root was accepted")?.to_string();
     assert!(error.starts_with(&format!("localhost:{port}: ")) && error.contains("certificate"), "{error}");
-    // The certificate is for `localhost`, and not for the host of this URL.
+    // The certificate is for `localhost`. The URL below has another host, so the client must refuse the certificate.
     let options = WebSocketOptions::new().root_certificates(pem);
     let error = within(options.connect(&format!("wss://127.0.0.1:{port}/"))).await?.err();
-    let error = error.ok_or("another name was accepted")?.to_string();
+    let error = error.ok_or("a certificate for another host was accepted")?.to_string();
     assert!(error.contains("certificate"), "{error}");
     Ok(())
 }
@@ -63,7 +63,7 @@ async fn text_that_is_not_a_certificate_is_an_error() -> Test {
     let options = WebSocketOptions::new().root_certificates("no PEM");
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let error = within(options.connect(&format!("wss://{}/", listener.local_addr()?))).await?.err();
-    let error = error.ok_or("it was accepted")?.to_string();
+    let error = error.ok_or("the text was accepted as a certificate")?.to_string();
     assert!(error.ends_with("root certificates must be in PEM, found none"), "{error}");
     Ok(())
 }

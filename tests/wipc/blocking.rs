@@ -24,7 +24,7 @@ fn calls(texts: &[&str]) -> Vec<u8> {
 }
 
 /// Returns the frames in the output of a guest.
-fn written(bytes: &[u8]) -> Vec<(FrameType, String)> {
+fn frames_in(bytes: &[u8]) -> Vec<(FrameType, String)> {
     let mut guest = Guest::on(bytes, io::sink());
     let mut frames = Vec::new();
     while let Some(OwnedFrame { frame_type, payload }) = guest.receive().unwrap() {
@@ -37,17 +37,17 @@ fn written(bytes: &[u8]) -> Vec<(FrameType, String)> {
 fn answers(server: GuestServer<'_>, input: &[u8]) -> Vec<Value> {
     let mut out = Vec::new();
     server.serve(&mut Guest::on(input, &mut out)).unwrap();
-    let mut frames = written(&out).into_iter();
+    let mut frames = frames_in(&out).into_iter();
     assert_eq!(frames.next(), Some((FrameType::Open, String::new())), "the first frame must be OPEN");
     frames.map(|(_, text)| serde_json::from_str(&text).unwrap()).collect()
 }
 
-fn adder() -> GuestServer<'static> {
+fn server_with_add() -> GuestServer<'static> {
     GuestServer::new()
         .method("add", |(a, b): (i64, i64), _| a.checked_add(b).ok_or_else(|| RpcError::invalid_params("too large")))
 }
 
-/// An input that returns `Interrupted` before each byte.
+/// An input that returns the error `Interrupted` before each byte.
 struct InterruptedReader {
     input: Cursor<Vec<u8>>,
     is_interrupted: bool,
@@ -74,7 +74,7 @@ fn frames_in_any_pieces_are_received_and_other_bytes_are_dropped() -> Test {
 }
 
 #[test]
-fn frames_in_the_same_read_as_close_are_received_and_nothing_is_read_afterwards() -> Test {
+fn frames_in_the_same_read_as_close_are_received_and_the_guest_does_not_read_again() -> Test {
     let bytes = stream(&[(FrameType::Close, "bye"), (FrameType::Data, "with it")]);
     let late = stream(&[(FrameType::Data, "late")]);
     let mut guest = Guest::on(bytes.chain(&late[..]), Vec::new());
@@ -86,7 +86,7 @@ fn frames_in_the_same_read_as_close_are_received_and_nothing_is_read_afterwards(
 }
 
 #[test]
-fn frames_that_are_not_calls_are_passed_to_their_own_handler_with_their_payload() {
+fn frames_that_are_not_calls_are_passed_to_on_frame_with_their_payload() {
     let input = stream(&[
         (FrameType::Open, "hello"),
         (FrameType::Data, "bytes"),
@@ -94,8 +94,10 @@ fn frames_that_are_not_calls_are_passed_to_their_own_handler_with_their_payload(
         (FrameType::Call, r#"{"jsonrpc":"2.0","id":1,"method":"add","params":[1,2]}"#),
     ]);
     let mut reported = Vec::new();
-    let answers =
-        answers(adder().on_frame(|frame, _| reported.push((frame.frame_type, frame.payload.to_vec()))), &input);
+    let answers = answers(
+        server_with_add().on_frame(|frame, _| reported.push((frame.frame_type, frame.payload.to_vec()))),
+        &input,
+    );
     assert_eq!(
         answers,
         [json!({ "jsonrpc": "2.0", "id": 1, "result": 3 })],
@@ -123,7 +125,7 @@ fn nothing_is_sent_after_close() -> Test {
     let refused = guest.send(FrameType::Data, b"late").unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::BrokenPipe);
     assert_eq!(refused.to_string(), "cannot send after CLOSE");
-    assert_eq!(written(&out), [(FrameType::Close, String::new())]);
+    assert_eq!(frames_in(&out), [(FrameType::Close, String::new())]);
     Ok(())
 }
 
@@ -156,7 +158,7 @@ fn calls_are_answered_with_results_and_errors() {
         r#"{"jsonrpc":"2.0","method":"add","params":[1,2]}"#,
         r#"[{"jsonrpc":"2.0","id":5,"method":"add","params":[2,2]},{"jsonrpc":"2.0","id":6,"method":"add","params":[3,3]}]"#,
     ]);
-    let answers = answers(adder(), &input);
+    let answers = answers(server_with_add(), &input);
     assert_eq!(answers[0], json!({ "jsonrpc": "2.0", "id": 1, "result": 3 }));
     assert_eq!((&answers[1]["id"], &answers[1]["error"]["code"]), (&json!("x"), &json!(-32602)));
     assert_eq!(answers[2]["error"], json!({ "code": -32602, "message": "too large" }));
@@ -167,7 +169,7 @@ fn calls_are_answered_with_results_and_errors() {
 }
 
 #[test]
-fn a_call_that_cannot_be_read_is_answered_and_the_next_one_is_read() {
+fn a_call_that_cannot_be_read_is_answered_and_the_next_call_is_read() {
     let good = r#"{"jsonrpc":"2.0","id":9,"method":"add","params":[1,2]}"#;
     for (bad, id, code) in [
         ("", Value::Null, -32700),
@@ -178,7 +180,7 @@ fn a_call_that_cannot_be_read_is_answered_and_the_next_one_is_read() {
         (r#"{"id":1,"method":"add","params":[1,2]}"#, json!(1), -32600),
         (r#"{"jsonrpc":"1.0","id":1,"method":"add","params":[1,2]}"#, json!(1), -32600),
     ] {
-        let answers = answers(adder(), &calls(&[bad, good]));
+        let answers = answers(server_with_add(), &calls(&[bad, good]));
         assert_eq!((&answers[0]["id"], &answers[0]["error"]["code"]), (&id, &json!(code)), "{bad}");
         assert_eq!(answers[1]["result"], json!(3), "{bad}");
     }
@@ -190,13 +192,13 @@ fn a_call_over_the_limit_is_refused_before_it_is_read() {
     limits.message_bytes = 60;
     let long = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"add","params":[1,{}]}}"#, "1".repeat(60));
     let good = r#"{"jsonrpc":"2.0","id":9,"method":"add","params":[1,2]}"#;
-    let answers = answers(adder().with_limits(limits), &calls(&[&long, good]));
+    let answers = answers(server_with_add().with_limits(limits), &calls(&[&long, good]));
     assert_eq!(answers[0]["error"]["data"], json!({ "reason": "oversize" }));
     assert_eq!(answers[1]["result"], json!(3));
 }
 
 #[test]
-fn a_handler_sends_its_host_notifications_before_it_answers() {
+fn a_handler_sends_notifications_to_its_host_before_it_answers() {
     let server = GuestServer::new().method("work", |(): (), host| {
         host.notify("progress", &[50]).unwrap();
         host.send(FrameType::Data, b"{\"half\":true}").unwrap();
@@ -227,7 +229,7 @@ fn the_server_continues_after_a_panic_in_any_handler() {
         (FrameType::Close, "boom"),
     ]);
     let mut panics = 0;
-    let server = adder()
+    let server = server_with_add()
         .method("fail", |(): (), _| -> Result<(), RpcError> { panic!("{PANIC}") })
         .on_notify("boom", |(): (), _| panic!("{PANIC}"))
         .on_notify("read", |_: Unreadable, _| ())
@@ -244,7 +246,7 @@ fn the_server_continues_after_a_panic_in_any_handler() {
     assert_eq!((&answers[2]["id"], &answers[2]["result"]), (&json!(5), &json!(3)));
 }
 
-/// Params whose deserialization panics.
+/// Params that panic when they are deserialized.
 struct Unreadable;
 
 impl<'de> serde::Deserialize<'de> for Unreadable {
@@ -254,7 +256,7 @@ impl<'de> serde::Deserialize<'de> for Unreadable {
 }
 
 #[test]
-fn reserved_names_are_refused_before_anything_is_sent() {
+fn a_reserved_method_name_is_refused_before_the_guest_sends_a_frame() {
     let mut out = Vec::new();
     let server = GuestServer::new().method("rpc.hello", |(): (), _| Ok::<_, RpcError>(()));
     let problem = server.serve(&mut Guest::on(io::empty(), &mut out)).unwrap_err();

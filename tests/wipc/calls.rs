@@ -74,7 +74,7 @@ async fn a_guest_without_a_runtime_answers_calls() -> Test {
     assert!(printed.lock().unwrap().ends_with(b"the total is 4\n"), "the printed text must be passed through");
     client.destroy();
     let Closed::Exited(status) = timeout(TEST_TIMEOUT, client.closed()).await? else {
-        // `destroy` has ended the link before the exit of the guest was known.
+        // `destroy` may end the link before the exit status of the guest is known.
         return Ok(());
     };
     assert_eq!(status.code(), Some(0));
@@ -83,9 +83,9 @@ async fn a_guest_without_a_runtime_answers_calls() -> Test {
 
 #[tokio::test]
 async fn a_guest_calls_its_host_during_a_call_of_the_host() -> Test {
-    let (opened, mut received) = mpsc::unbounded_channel();
+    let (sender, mut received) = mpsc::unbounded_channel();
     let transport = Transport::child(&mut guest("peer"), Framing::Wipc)?.on_frame(move |frame| {
-        let _ = opened.send((frame.frame_type, frame.payload.to_vec()));
+        let _ = sender.send((frame.frame_type, frame.payload.to_vec()));
     });
     let host = Peer::new(transport);
     host.method(
@@ -148,7 +148,7 @@ async fn a_guest_exits_with_close_when_its_host_drops_the_client() -> Test {
 }
 
 #[tokio::test]
-async fn a_guest_that_sends_close_gets_no_more_frames_and_its_later_frames_are_received() -> Test {
+async fn after_its_close_a_guest_receives_no_frames_but_its_own_later_frames_are_received() -> Test {
     let (client, printed) = client("sends close")?;
     // The guest sends the answer after CLOSE.
     assert_eq!(timeout(TEST_TIMEOUT, client.call::<i64>("count", &())).await?, Ok(5));
@@ -156,7 +156,9 @@ async fn a_guest_that_sends_close_gets_no_more_frames_and_its_later_frames_are_r
     assert!(matches!(late, Err(CallError::PeerGone | CallError::Lost(_))), "{late:?}");
     assert!(client.notify("late", &()).is_err());
     assert!(client.send_frame(FrameType::Data, b"late").is_err());
-    let Closed::Exited(status) = timeout(TEST_TIMEOUT, client.closed()).await? else { return Err("no status".into()) };
+    let Closed::Exited(status) = timeout(TEST_TIMEOUT, client.closed()).await? else {
+        return Err("the link must end with an exit status".into());
+    };
     assert_eq!(status.code(), Some(4));
     assert!(printed.lock().unwrap().ends_with(b"and good night\n"));
     Ok(())
@@ -176,7 +178,7 @@ async fn unread_input_of_a_guest_does_not_delay_the_end_of_the_link_after_close(
     let (client, mut received) = client_of(script)?;
     client.send_frame(FrameType::Data, &vec![0; 1_000_000])?;
     let Closed::Exited(status) = timeout(TEST_TIMEOUT / 2, client.closed()).await? else {
-        return Err("no status".into());
+        return Err("the link must end with an exit status".into());
     };
     assert_eq!(status.code(), Some(3));
     assert_eq!((received.recv().await, received.recv().await), (Some(FrameType::Close), Some(FrameType::Data)));
@@ -184,12 +186,12 @@ async fn unread_input_of_a_guest_does_not_delay_the_end_of_the_link_after_close(
 }
 
 #[tokio::test]
-async fn frames_of_a_guest_are_received_though_it_ended_before_it_read_all_input() -> Test {
+async fn frames_of_a_guest_are_received_even_if_it_exited_before_it_read_all_input() -> Test {
     let (client, mut received) = client_of("printf 'WIPC\\003\\0\\0\\0\\0WIPC\\001\\0\\0\\0\\0'; sleep 0.2; exit 3")?;
     // The payload is larger than the buffer of the pipe, and the guest reads nothing.
     client.send_frame(FrameType::Data, &vec![0; 20_000_000])?;
     let Closed::Exited(status) = timeout(TEST_TIMEOUT / 2, client.closed()).await? else {
-        return Err("no status".into());
+        return Err("the link must end with an exit status".into());
     };
     assert_eq!(status.code(), Some(3));
     assert_eq!((received.recv().await, received.recv().await), (Some(FrameType::Data), Some(FrameType::Close)));
@@ -209,7 +211,7 @@ async fn a_guest_that_sends_close_and_stays_is_killed() -> Test {
     Ok(())
 }
 
-/// Returns the range of times around one grace period.
+/// Returns the times that a test accepts for one grace period. Two grace periods are too long.
 fn one_grace(grace: Duration) -> Range<Duration> {
     grace.mul_f32(0.9)..grace.mul_f32(1.8)
 }
@@ -220,7 +222,7 @@ async fn a_guest_that_sends_close_and_stays_is_killed_after_one_grace_period() -
     let (sender, mut frames) = mpsc::unbounded_channel();
     let transport = Transport::child(Command::new("sh").args(["-c", script]), Framing::Wipc)?;
     let client = Client::new(transport.on_frame(move |_| sender.send(Instant::now()).unwrap_or_default()));
-    let start = timeout(TEST_TIMEOUT, frames.recv()).await?.ok_or("no CLOSE")?;
+    let start = timeout(TEST_TIMEOUT, frames.recv()).await?.ok_or("the guest must send CLOSE")?;
     assert_eq!(timeout(TEST_TIMEOUT, client.closed()).await?, Closed::End);
     assert!(one_grace(Duration::from_secs(2)).contains(&start.elapsed()), "{:?}", start.elapsed());
     Ok(())
@@ -247,9 +249,9 @@ async fn a_guest_is_killed_after_close_while_its_request_is_pending() -> Test {
         std::future::pending::<Result<(), RpcError>>()
     });
     host.forget();
-    let start = timeout(TEST_TIMEOUT, calls.recv()).await?.ok_or("no call")?;
-    let pid = timeout(TEST_TIMEOUT, printed.recv()).await?.ok_or("no pid")?.trim().parse()?;
-    let pid = rustix::process::Pid::from_raw(pid).ok_or("no pid")?;
+    let start = timeout(TEST_TIMEOUT, calls.recv()).await?.ok_or("the guest must make a call")?;
+    let pid = timeout(TEST_TIMEOUT, printed.recv()).await?.ok_or("the process must print its id")?.trim().parse()?;
+    let pid = rustix::process::Pid::from_raw(pid).ok_or("the process must print its id")?;
     while rustix::process::test_kill_process(pid).is_ok() && start.elapsed() < TEST_TIMEOUT {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
@@ -264,7 +266,7 @@ async fn a_guest_that_is_sent_close_reads_the_end_of_its_input_and_is_killed_if_
     let client = Client::new(transport.with_grace(TEST_TIMEOUT));
     client.send_frame(FrameType::Close, b"")?;
     let Closed::Exited(status) = timeout(TEST_TIMEOUT / 2, client.closed()).await? else {
-        return Err("no status".into());
+        return Err("the link must end with an exit status".into());
     };
     assert_eq!(status.code(), Some(5));
     let transport = Transport::child(Command::new("sleep").arg("600"), Framing::Wipc)?.with_grace(grace);
@@ -313,7 +315,7 @@ async fn an_invalid_call_is_answered_and_later_frames_are_read() -> Test {
     assert_eq!(
         (&answers[1]["id"], &answers[1]["error"]["code"]),
         (&json!(2), &json!(-32600)),
-        "the message has no version"
+        "a message without a version must be refused"
     );
     assert_eq!(answers[2], json!({ "jsonrpc": "2.0", "id": 1, "result": 1 }), "only CALL frames may be answered");
     Ok(())
@@ -345,7 +347,7 @@ async fn framings_other_than_wipc_cannot_send_raw_frames() -> Test {
 }
 
 #[tokio::test]
-async fn a_socket_carries_frames_as_well() -> Test {
+async fn frames_pass_through_a_socket() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("socket");
     let listener = Listener::unix(&path, Framing::Wipc).await?;
@@ -361,7 +363,7 @@ async fn a_socket_carries_frames_as_well() -> Test {
 }
 
 #[tokio::test]
-async fn a_client_with_lines_recognises_wipc_frames() -> Test {
+async fn a_client_whose_framing_is_lines_recognises_wipc_frames() -> Test {
     let (near, mut far) = duplex(1_000);
     let (reader, writer) = split(near);
     let client = Client::new(Transport::new(reader, writer, Framing::Newline)?);
@@ -478,7 +480,7 @@ async fn nothing_is_sent_after_close() -> Test {
     assert!(client.notify("behind", &()).is_err());
     assert!(client.send_frame(FrameType::Data, b"behind").is_err());
     assert!(client.call::<()>("behind", &()).await.is_err());
-    // CLOSE ends the stream, too.
+    // After CLOSE, the peer ends its output stream.
     let mut bytes = Vec::new();
     timeout(TEST_TIMEOUT, far.read_to_end(&mut bytes)).await??;
     let before = frame(FrameType::Call, r#"{"jsonrpc":"2.0","method":"before"}"#);
@@ -496,7 +498,9 @@ async fn a_guest_that_closes_its_input_is_reported_when_it_exits() -> Test {
     let start = Instant::now();
     let outcome = timeout(TEST_TIMEOUT, client.call::<()>("wait", &()).timeout(None)).await?;
     assert!(matches!(outcome, Err(CallError::PeerGone | CallError::Lost(_))), "{outcome:?}");
-    let Closed::Exited(status) = timeout(TEST_TIMEOUT, client.closed()).await? else { return Err("no status".into()) };
+    let Closed::Exited(status) = timeout(TEST_TIMEOUT, client.closed()).await? else {
+        return Err("the link must end with an exit status".into());
+    };
     assert_eq!(status.code(), Some(3));
     assert!(start.elapsed() < Duration::from_millis(1_500), "{:?}", start.elapsed());
     Ok(())
@@ -509,7 +513,9 @@ async fn the_exit_of_a_guest_is_noticed_though_another_process_has_its_output_op
     let start = Instant::now();
     let outcome = timeout(TEST_TIMEOUT, client.call::<()>("wait", &()).timeout(None)).await?;
     assert!(matches!(outcome, Err(CallError::PeerGone | CallError::Lost(_))), "{outcome:?}");
-    let Closed::Exited(status) = timeout(TEST_TIMEOUT, client.closed()).await? else { return Err("no status".into()) };
+    let Closed::Exited(status) = timeout(TEST_TIMEOUT, client.closed()).await? else {
+        return Err("the link must end with an exit status".into());
+    };
     assert_eq!(status.code(), Some(3));
     assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
 

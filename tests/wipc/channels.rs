@@ -1,4 +1,4 @@
-//! Channels. The tests read and write the bytes of the peer without the library.
+//! Channels. A test acts as the peer of a channel: it reads and writes the bytes of the stream without the library.
 
 use std::io::{Cursor, ErrorKind, Result};
 use std::pin::Pin;
@@ -61,7 +61,7 @@ async fn dropping_the_future_of_send_leaves_no_incomplete_frame() -> Test {
     let (near, mut far) = duplex(100);
     let (reader, writer) = split(near);
     let (sender, _receiver) = Channel::guest(reader, writer)?.split();
-    // The output is not read, so the queue becomes full, and calls of `send` wait.
+    // The test does not read, so the queue becomes full, and calls of `send` wait. Then `timeout` drops their futures.
     let mut sent = 0;
     for number in 0..40_u8 {
         match timeout(Duration::from_millis(5), sender.send(FrameType::Data, &[number; 90])).await {
@@ -105,7 +105,7 @@ async fn a_channel_sends_nothing_after_its_own_close() -> Test {
     let refused = sender.clone().send(FrameType::Data, b"late").await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::BrokenPipe);
     assert_eq!(refused.to_string(), "cannot send after CLOSE");
-    // CLOSE ends the stream, too.
+    // After CLOSE, the channel ends its output stream.
     let mut bytes = Vec::new();
     timeout(TEST_TIMEOUT, far.read_to_end(&mut bytes)).await??;
     timeout(TEST_TIMEOUT, sender.end()).await?;
@@ -149,13 +149,13 @@ async fn a_host_that_received_close_ends_its_output_though_the_guest_reads_nothi
     let (reader, writer) = split(near);
     let (dropped, mut is_dropped) = oneshot::channel::<()>();
     let (sender, mut receiver) = Channel::host(reader, ReportsDrop { writer, _dropped: dropped })?.split();
-    let waiting = sender.clone();
-    let sending = tokio::spawn(async move { while waiting.send(FrameType::Data, &[0; 191]).await.is_ok() {} });
+    let clone = sender.clone();
+    let sending = tokio::spawn(async move { while clone.send(FrameType::Data, &[0; 191]).await.is_ok() {} });
     tokio::time::sleep(Duration::from_millis(50)).await;
     let (mut far_reader, mut far_writer) = split(far);
     far_writer.write_all(b"WIPC\x01\0\0\0\0").await?;
     assert_eq!(timeout(TEST_TIMEOUT, receiver.receive()).await??.map(|frame| frame.frame_type), Some(FrameType::Close));
-    // The channel has two seconds to write the current frame. A waiting `send` fails at once.
+    // A `send` that waits for space in the queue fails at once. The current frame may be written for two seconds more.
     timeout(Duration::from_millis(10), sending).await??;
     assert!(timeout(Duration::from_secs(1), &mut is_dropped).await.is_err());
     assert!(timeout(Duration::from_secs(2), &mut is_dropped).await?.is_err());
@@ -165,8 +165,8 @@ async fn a_host_that_received_close_ends_its_output_though_the_guest_reads_nothi
     Ok(())
 }
 
-/// Returns a channel with three queued frames of 1,000 bytes over a stream with a capacity of 200 bytes. The last value
-/// signals the drop of the writer.
+/// Returns both halves of a channel, the remote end of its stream, and a receiver that signals the drop of the writer.
+/// The stream has a capacity of 200 bytes. Three frames of 1,000 bytes are queued.
 async fn full_channel() -> Result<(Sender, Receiver, DuplexStream, oneshot::Receiver<()>)> {
     let (near, far) = duplex(200);
     let (reader, writer) = split(near);
@@ -231,7 +231,7 @@ impl<W: AsyncWrite + Unpin> AsyncWrite for ReportsDrop<W> {
 }
 
 #[tokio::test]
-async fn other_tasks_run_while_a_receiver_reads_many_frames() -> Test {
+async fn other_tasks_run_while_a_receiver_reads_frames_that_never_make_it_wait() -> Test {
     const FRAMES: usize = 100_000;
     let turns = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&turns);

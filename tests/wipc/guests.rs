@@ -1,5 +1,5 @@
-//! The guests. Each guest is a process of this program in a role. The output of libtest before the frames represents
-//! text that a real guest may print.
+//! The guests. Each guest is a process that runs this test program in a role. Before its frames, libtest prints text,
+//! as a real guest may do.
 
 use std::env;
 use std::error::Error;
@@ -67,7 +67,7 @@ fn after_a_line(work: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     work()
 }
 
-/// Answers calls with a [`Peer`], which prints nothing.
+/// Answers calls with a [`Peer`]. In contrast to [`peer`], it prints nothing.
 async fn quiet_peer() -> io::Result<()> {
     let peer = Peer::new(Transport::stdio(Framing::Wipc)?);
     peer.method("echo", |value: Value, _: Context| async move { Ok::<_, RpcError>(value) });
@@ -75,7 +75,7 @@ async fn quiet_peer() -> io::Result<()> {
     Ok(())
 }
 
-/// Returns each frame to the host, `CLOSE` included.
+/// Sends each frame back to the host, including `CLOSE`.
 fn echo() -> io::Result<()> {
     let mut guest = Guest::new();
     while let Some(frame) = guest.receive()? {
@@ -115,7 +115,8 @@ async fn async_echo() -> io::Result<()> {
     Ok(())
 }
 
-/// Serves methods of which one calls the host. Other methods are slow or return long results.
+/// Serves `ask`, which calls the host, `repeat`, which returns a long result, and `slow`. Prints the types of other
+/// frames to standard error.
 async fn peer() -> io::Result<()> {
     let peer = Peer::new(Transport::stdio(Framing::Wipc)?.on_frame(|frame| eprintln!("{}", frame.frame_type)));
     let client = peer.client().clone();
@@ -133,7 +134,7 @@ async fn peer() -> io::Result<()> {
     Ok(())
 }
 
-/// Reads its input to the end, but does not exit.
+/// Reads its input to the end, but does not exit then.
 fn stubborn() -> io::Result<()> {
     Guest::new().send(FrameType::Open, b"")?;
     let mut bytes = Vec::new();
@@ -150,7 +151,7 @@ fn exit_within_frame() -> io::Result<()> {
     exit(3);
 }
 
-/// Sends `CLOSE`, and then a call and text. Exits at once.
+/// Waits for a frame. Then sends `CLOSE`, a response in a CALL frame, and text, and exits.
 fn send_close() -> io::Result<()> {
     let mut guest = Guest::new();
     guest.receive()?;

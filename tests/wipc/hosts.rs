@@ -1,4 +1,4 @@
-//! Hosts of real guests, for frames of any content.
+//! Hosts of real guests. The tests exchange frames, and end guests and their processes.
 
 use std::io::ErrorKind;
 use std::sync::{Arc, Mutex};
@@ -94,7 +94,7 @@ async fn a_guest_that_does_not_exit_is_killed() -> Test {
 }
 
 #[tokio::test]
-async fn a_guest_that_does_not_read_is_killed_with_frames_still_queued() -> Test {
+async fn a_guest_that_does_not_read_is_killed_even_if_frames_are_queued() -> Test {
     let host = Host::spawn(Command::new("sleep").arg("600"))?.with_grace(Duration::from_millis(200));
     let sender = host.sender();
     let sending = tokio::spawn(async move { while sender.send(FrameType::Data, &[0; 100_000]).await.is_ok() {} });
@@ -106,7 +106,7 @@ async fn a_guest_that_does_not_read_is_killed_with_frames_still_queued() -> Test
 }
 
 #[tokio::test]
-async fn a_panic_in_the_function_for_passthrough_ends_nothing() -> Test {
+async fn a_panic_in_the_function_for_passthrough_does_not_end_the_channel() -> Test {
     let mut host = shell("echo one; printf 'WIPC\\003\\000\\000\\000\\000'; echo two; exec cat >/dev/null")?;
     let printed = Arc::new(Mutex::new(Vec::<u8>::new()));
     let listener = Arc::clone(&printed);
@@ -128,7 +128,7 @@ fn host_of(tree: &Tree) -> std::io::Result<Host> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_descendant_of_a_guest_is_left_however_it_ends() -> Test {
+async fn no_descendant_of_a_guest_is_left_however_the_guest_ends() -> Test {
     let limit = Duration::from_secs(10);
     for shape in SHAPES {
         for handles_term in [true, false] {
@@ -173,8 +173,8 @@ async fn a_guest_that_sends_close_and_stays_is_killed_two_seconds_later() -> Tes
     assert_eq!(timeout(TEST_TIMEOUT, host.receive()).await??, Some(frame(FrameType::Close, "")));
     let start = Instant::now();
     assert_eq!(timeout(TEST_TIMEOUT, host.receive()).await??, None);
-    let took = start.elapsed();
-    assert!((Duration::from_millis(1_900)..Duration::from_millis(3_500)).contains(&took), "{took:?}");
+    let elapsed = start.elapsed();
+    assert!((Duration::from_millis(1_900)..Duration::from_millis(3_500)).contains(&elapsed), "{elapsed:?}");
     assert_eq!(timeout(TEST_TIMEOUT, host.close(b"")).await??.code(), None, "the guest must be killed");
     Ok(())
 }
@@ -189,7 +189,7 @@ async fn a_guest_that_sends_close_and_stays_is_killed_even_if_its_host_does_not_
         .with_receiver(|receiver| receiver.on_passthrough(move |bytes| listener.lock().unwrap().extend(bytes)));
     assert_eq!(timeout(TEST_TIMEOUT, host.receive()).await??, Some(frame(FrameType::Close, "")));
     let pid = String::from_utf8(printed.lock().unwrap().clone())?.trim().parse()?;
-    let pid = rustix::process::Pid::from_raw(pid).ok_or("no pid")?;
+    let pid = rustix::process::Pid::from_raw(pid).ok_or("the process must print its id")?;
     let start = Instant::now();
     while rustix::process::test_kill_process(pid).is_ok() {
         assert!(start.elapsed() < TEST_TIMEOUT, "the guest still runs");
@@ -210,7 +210,7 @@ async fn a_guest_that_sends_close_reads_the_end_of_its_input() -> Test {
 
 #[tokio::test]
 async fn a_sender_that_waits_for_a_guest_fails_when_the_guest_sends_close_or_exits() -> Test {
-    // A process of the guest keeps its input open, and reads nothing.
+    // In the second script, a child process keeps the input of the guest open after its exit, and reads nothing.
     let exits = "exec 3<&0; sleep 30 <&3 3<&- >/dev/null & sleep 0.2; exit 0";
     for (script, problem) in [
         (format!("sleep 0.2; {SEND_CLOSE}; exec sleep 600"), "the guest has sent CLOSE"),
@@ -247,8 +247,8 @@ async fn a_guest_that_is_sent_close_reads_the_end_of_its_input_and_is_killed_if_
 }
 
 #[tokio::test]
-async fn a_dropped_close_leaves_nothing_behind() -> Test {
-    // A process of the guest keeps its input and its output open.
+async fn after_the_future_of_close_is_dropped_the_host_neither_reads_nor_sends() -> Test {
+    // A child process of the guest keeps the input and the output of the guest open.
     let listener = Arc::new(());
     let captured = Arc::clone(&listener);
     let host = shell("exec 3<&0; sleep 30 <&3 3<&- & exec sleep 600")?
@@ -265,7 +265,7 @@ async fn a_dropped_close_leaves_nothing_behind() -> Test {
 }
 
 #[tokio::test]
-async fn sending_to_a_guest_that_has_exited_fails_and_ends_nothing_else() -> Test {
+async fn sending_to_a_guest_that_has_exited_fails_and_close_still_returns_the_status() -> Test {
     let mut host = Host::spawn(&mut Command::new("true"))?;
     assert_eq!(timeout(TEST_TIMEOUT, host.receive()).await??, None);
     let refused = timeout(TEST_TIMEOUT, async {
@@ -286,7 +286,7 @@ async fn a_missing_guest_is_an_error_at_once() {
     assert_eq!(problem.kind(), ErrorKind::NotFound);
 }
 
-/// Asserts that no frame has split a line that another thread has printed.
+/// Asserts that the printed lines are whole: no frame is in the middle of a line that another thread has printed.
 fn assert_lines_are_whole(printed: &[u8]) {
     let printed = String::from_utf8_lossy(printed);
     // The exit of the guest may cut the last line.

@@ -1,4 +1,5 @@
-//! The length of sent messages. The library does not send a message above the limit, since the peer would refuse it.
+//! The length of sent messages. The library does not send a message above the limit `message_bytes`. A peer with the
+//! same limit would refuse such a message.
 
 use std::io::ErrorKind;
 use std::sync::{Arc, Mutex};
@@ -29,8 +30,8 @@ fn limits() -> Limits {
 fn transport_with_remote_end() -> std::io::Result<(Transport, RemoteEnd)> {
     let (near, far) = duplex(1 << 20);
     let (reader, writer) = split(near);
-    let hands = RemoteEnd { stream: far, decoder: Decoder::new() };
-    Ok((Transport::new(reader, writer, Framing::Wipc)?.with_limits(limits()), hands))
+    let remote_end = RemoteEnd { stream: far, decoder: Decoder::new() };
+    Ok((Transport::new(reader, writer, Framing::Wipc)?.with_limits(limits()), remote_end))
 }
 
 struct RemoteEnd {
@@ -56,8 +57,7 @@ impl RemoteEnd {
     }
 }
 
-/// Returns a text for the message `empty`, which has an empty text. With the returned text, the message has `length`
-/// bytes.
+/// `empty` is a message that contains an empty text. Returns a text with which this message has `length` bytes.
 fn filler(empty: &str, length: usize) -> String {
     "x".repeat(length - empty.len())
 }
@@ -72,7 +72,7 @@ fn serve(server: &Server) {
     });
 }
 
-fn is_too_long(error: &Value) -> bool {
+fn is_length_error(error: &Value) -> bool {
     error["code"] == -32_603 && error["message"].as_str().is_some_and(|message| message.contains("2000 bytes"))
 }
 
@@ -90,7 +90,7 @@ async fn a_request_may_have_the_maximum_length_and_a_longer_one_fails_at_its_cal
         assert!(problem.contains("2000 bytes") && problem.contains("2001"), "{problem}");
     }
     let call = client.call::<u32>("a\"method", &[&text]).start();
-    assert_eq!(there.receive().await?.len(), MAX_MESSAGE_BYTES, "the first sent message must be this call");
+    assert_eq!(there.receive().await?.len(), MAX_MESSAGE_BYTES, "the longer calls must not be sent");
     there.send(r#"{"jsonrpc":"2.0","id":1,"result":5}"#).await?;
     assert_eq!(timeout(TEST_TIMEOUT, call).await?, Ok(5));
     let stream = client.stream::<()>("items", &[&text]).collect::<Vec<_>>();
@@ -127,10 +127,10 @@ async fn a_result_may_have_the_maximum_length_and_a_longer_one_becomes_an_error(
     serve(&server);
     server.forget();
     let id = "i\\\"d";
-    let most = MAX_MESSAGE_BYTES - format!(r#"{{"jsonrpc":"2.0","id":"{id}","result":""}}"#).len();
-    for (method, length, is_short) in [
-        ("make", most, true),
-        ("make", most + 1, false),
+    let max_length = MAX_MESSAGE_BYTES - format!(r#"{{"jsonrpc":"2.0","id":"{id}","result":""}}"#).len();
+    for (method, length, fits) in [
+        ("make", max_length, true),
+        ("make", max_length + 1, false),
         ("make", 10 * MAX_MESSAGE_BYTES, false),
         ("fail", 100, true),
         ("fail", MAX_MESSAGE_BYTES, false),
@@ -141,8 +141,8 @@ async fn a_result_may_have_the_maximum_length_and_a_longer_one_becomes_an_error(
         assert!(text.len() <= MAX_MESSAGE_BYTES, "{} bytes", text.len());
         let answer: Value = serde_json::from_str(&text)?;
         assert_eq!(answer["id"], "i\"d");
-        assert_eq!(is_too_long(&answer["error"]), !is_short, "{method}, {length}: {answer:.300}");
-        if method == "make" && is_short {
+        assert_eq!(is_length_error(&answer["error"]), !fits, "{method}, {length}: {answer:.300}");
+        if method == "make" && fits {
             assert_eq!(answer["result"].as_str().map(str::len), Some(length));
         }
     }
@@ -153,7 +153,7 @@ async fn a_result_may_have_the_maximum_length_and_a_longer_one_becomes_an_error(
 }
 
 #[tokio::test]
-async fn the_longest_results_of_a_batch_that_is_too_long_become_errors() -> Test {
+async fn if_the_answer_to_a_batch_is_too_long_its_longest_results_become_errors() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let server = Server::new(transport);
     serve(&server);
@@ -168,7 +168,7 @@ async fn the_longest_results_of_a_batch_that_is_too_long_become_errors() -> Test
     answers.sort_by_key(|answer| answer["id"].as_u64());
     let lengths: Vec<_> = answers.iter().map(|answer| answer["result"].as_str().map(str::len)).collect();
     assert_eq!(lengths, [Some(10), None, Some(500), Some(900)]);
-    assert!(is_too_long(&answers[1]["error"]), "{}", answers[1]);
+    assert!(is_length_error(&answers[1]["error"]), "{}", answers[1]);
     Ok(())
 }
 
@@ -207,15 +207,15 @@ async fn two_peers_exchange_ten_mebibytes_and_one_more_byte_is_an_error_at_the_c
     server.method_sync("length", |(text,): (String,), _: Context| Ok::<_, RpcError>(text.len()));
     server.forget();
     let client = Client::new(Transport::new(reader, writer, Framing::Wipc)?);
-    let most = 10 * 1_024 * 1_024;
-    let text = filler(r#"{"jsonrpc":"2.0","id":1,"method":"length","params":[""]}"#, most);
+    let max_length = 10 * 1_024 * 1_024;
+    let text = filler(r#"{"jsonrpc":"2.0","id":1,"method":"length","params":[""]}"#, max_length);
     assert_eq!(timeout(TEST_TIMEOUT, client.call::<usize>("length", &[&text])).await?, Ok(text.len()));
     let longer = format!("{text}x");
     assert!(matches!(
         timeout(TEST_TIMEOUT, client.call::<usize>("length", &[&longer])).await?,
         Err(CallError::Params(_))
     ));
-    let length = most - r#"{"jsonrpc":"2.0","id":2,"result":""}"#.len();
+    let length = max_length - r#"{"jsonrpc":"2.0","id":2,"result":""}"#.len();
     let result = timeout(TEST_TIMEOUT, client.call::<String>("make", &[length])).await?;
     assert_eq!(result.map(|text| text.len()), Ok(length));
     let result = timeout(TEST_TIMEOUT, client.call::<String>("make", &[length + 1])).await?;
@@ -224,7 +224,7 @@ async fn two_peers_exchange_ten_mebibytes_and_one_more_byte_is_an_error_at_the_c
     Ok(())
 }
 
-/// Returns the answers of a guest without a runtime.
+/// Runs a blocking guest with the limit [`MAX_MESSAGE_BYTES`] on these calls. Returns the messages that it sends.
 fn answers(server: GuestServer<'_>, input: &[&str]) -> Vec<String> {
     let mut bytes = Vec::new();
     input.iter().for_each(|text| encode(FrameType::Call, text.as_bytes(), &mut bytes).unwrap());
@@ -240,7 +240,7 @@ fn answers(server: GuestServer<'_>, input: &[&str]) -> Vec<String> {
 
 #[test]
 fn a_guest_without_a_runtime_sends_no_message_over_the_limit() {
-    let most = MAX_MESSAGE_BYTES - r#"{"jsonrpc":"2.0","id":1,"result":""}"#.len();
+    let max_length = MAX_MESSAGE_BYTES - r#"{"jsonrpc":"2.0","id":1,"result":""}"#.len();
     let note = MAX_MESSAGE_BYTES - r#"{"jsonrpc":"2.0","method":"note","params":[""]}"#.len();
     let server = GuestServer::new()
         .method("make", |(length,): (usize,), _| Ok::<_, RpcError>("x".repeat(length)))
@@ -252,8 +252,13 @@ fn a_guest_without_a_runtime_sends_no_message_over_the_limit() {
     let request =
         |method: &str, length: usize| format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":[{length}]}}"#);
     let batch = format!("[{},{}]", request("make", 1_500), request("make", 600).replace("\"id\":1", "\"id\":2"));
-    let input =
-        [request("make", most), request("make", most + 1), request("tell", note), request("tell", note + 1), batch];
+    let input = [
+        request("make", max_length),
+        request("make", max_length + 1),
+        request("tell", note),
+        request("tell", note + 1),
+        batch,
+    ];
     let texts = answers(server, &input.iter().map(String::as_str).collect::<Vec<_>>());
     assert!(
         texts.iter().all(|text| text.len() <= MAX_MESSAGE_BYTES),
@@ -263,11 +268,11 @@ fn a_guest_without_a_runtime_sends_no_message_over_the_limit() {
     let values: Vec<Value> = texts.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
     assert_eq!(values.len(), 6);
     assert_eq!(texts[0].len(), MAX_MESSAGE_BYTES);
-    assert!(is_too_long(&values[1]["error"]), "{:.300}", values[1]);
+    assert!(is_length_error(&values[1]["error"]), "{:.300}", values[1]);
     assert_eq!(
         (&values[2]["method"], &values[3]["result"], &values[4]["result"]),
         (&json!("note"), &json!("sent"), &json!("refused"))
     );
-    assert!(is_too_long(&values[5][0]["error"]), "{:.300}", values[5]);
+    assert!(is_length_error(&values[5][0]["error"]), "{:.300}", values[5]);
     assert_eq!(values[5][1]["result"].as_str().map(str::len), Some(600));
 }

@@ -1,4 +1,4 @@
-//! Hosts and guests of WIPC, as real processes with real pipes.
+//! Hosts and guests of WIPC: as real processes, and on streams inside the test.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failed test is a panic")]
 

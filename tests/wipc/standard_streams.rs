@@ -1,4 +1,4 @@
-//! Guests whose standard streams are non-blocking.
+//! Guests whose standard streams become non-blocking, before their start or later.
 
 use std::process::Command;
 

@@ -67,8 +67,11 @@ export class Playground {
     await this.page.locator('pw-status [data-status="ready"]').waitFor({ timeout: FIRST_BUILD_TIMEOUT_MS });
   }
 
-  /** Waits until `condition` returns true. The error text contains the last value that `condition` returned. */
-  async until(what, condition) {
+  /**
+   * Waits until `condition` returns true. `expected` describes the condition. The error text contains `expected` and
+   * the last value that `condition` has returned.
+   */
+  async until(expected, condition) {
     const end = Date.now() + TIMEOUT_MS;
     let last;
     while (Date.now() < end) {
@@ -76,14 +79,16 @@ export class Playground {
       if (last === true) return;
       await this.page.waitForTimeout(40);
     }
-    assert.fail(`${what}; last seen: ${JSON.stringify(last)}`);
+    assert.fail(`timeout; expected: ${expected}; the last value was ${JSON.stringify(last)}`);
   }
 
   async waitUntilVisible(locator) {
     await locator.waitFor({ state: "visible" });
   }
 
-  /** Returns the cells of the messages that contain `search`. The list renders only the rows that are visible. */
+  /**
+   * Returns the cells of the messages that contain `search`. Reads only visible rows, because others are not rendered.
+   */
   async messages(search) {
     await this.page.getByRole("tab", { name: /Messages/ }).click();
     await this.page.getByLabel("Filter the messages").fill(search);
@@ -98,6 +103,7 @@ export class Playground {
       return Promise.all(rows.map((row) => row.locator("[role=cell]").allInnerTexts()));
     };
     let texts = await read();
+    // The rows are complete when two reads are equal.
     for (let before; JSON.stringify(texts) !== before; texts = await read()) before = JSON.stringify(texts);
     await this.page.getByLabel("Filter the messages").fill("");
     await this.page.getByRole("tab", { name: /Console/ }).click();
@@ -128,11 +134,13 @@ export class Playground {
     for (let i = 0; i < count; i += 1) await this.page.keyboard.press("Backspace");
   }
 
+  /** Returns the number of ZenFS requests in the status bar. */
   async zenfsRequests() {
     const text = await this.page.locator("pw-status .reads").innerText();
     return Number(/\d+/.exec(text)?.[0]);
   }
 
+  /** Returns the line and the column in the status bar. */
   async cursor() {
     const text = await this.page.locator("pw-status .cursor").innerText();
     return /Ln (\d+), Col (\d+)/.exec(text)?.slice(1).map(Number);

@@ -1,11 +1,11 @@
-// The steps of the end-to-end check. Each step starts with the page as the previous step has left it.
+// The steps of the end-to-end check. The steps run in order on one page, which is not reset between steps.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 
 const app = readFileSync(new URL("../sample/src/App.tsx", import.meta.url), "utf8").split("\n");
 const throwLine = app.findIndex((line) => line.includes("throw new Error")) + 1;
 // The file ends with a line break, so appended text is on a new line.
-const broken = "export const = 1;";
+const invalidCode = "export const = 1;";
 
 export const steps = [
   [
@@ -50,7 +50,7 @@ export const steps = [
   [
     "a missing file has the status 404, and a route returns index.html",
     async (playground) => {
-      const frame = playground.page.frames().find((each) => each.url().includes("preview.html"));
+      const frame = playground.page.frames().find((candidate) => candidate.url().includes("preview.html"));
       const statuses = await frame.evaluate(() =>
         Promise.all(["/none.json", "/a/route"].map((url) => fetch(url).then((r) => r.status))),
       );
@@ -99,7 +99,7 @@ export const steps = [
   [
     "the console shows an unhandled rejection",
     async (playground) => {
-      const frame = playground.page.frames().find((each) => each.url().includes("preview.html"));
+      const frame = playground.page.frames().find((candidate) => candidate.url().includes("preview.html"));
       await frame.evaluate(() => void Promise.reject(new Error("no berth left")));
       await playground.waitUntilVisible(
         playground.consoleEntries("error").filter({ hasText: "Unhandled rejection: Error: no berth left" }),
@@ -142,7 +142,7 @@ export const steps = [
     async (playground) => {
       await playground.address.fill("https://example.com/");
       await playground.address.press("Enter");
-      await playground.until("the refusal is listed", async () =>
+      await playground.until("the message list contains the error", async () =>
         (await playground.messages("-32006")).some(({ kind }) => kind === "error"),
       );
       await playground.address.press("Escape");
@@ -168,7 +168,7 @@ export const steps = [
     "a build error has the code -32001, a file and a line, and the preview does not change",
     async (playground) => {
       await playground.openFile("App.tsx");
-      await playground.typeAtEnd(broken);
+      await playground.typeAtEnd(invalidCode);
       const line = app.length;
       await playground.waitUntilVisible(playground.banner.filter({ hasText: `src/App.tsx:${line}:14` }));
       await playground.waitUntilVisible(
@@ -191,7 +191,7 @@ export const steps = [
   [
     "a build succeeds after the user fixes the code",
     async (playground) => {
-      await playground.eraseAtEnd(broken.length);
+      await playground.eraseAtEnd(invalidCode.length);
       await playground.banner.waitFor({ state: "detached" });
       await playground.waitUntilVisible(playground.status.filter({ hasText: "Built" }));
       await playground.waitUntilVisible(playground.preview.getByRole("heading", { name: "Arrivals" }));

@@ -12,6 +12,7 @@ import { theme, toggleTheme } from "./theme";
 import { workspace } from "./workspace";
 
 const STORAGE_KEY = "portway-layout";
+// Widths and heights in pixels. `work` is the height of the panes above the panel.
 const DEFAULT_SIZES = { files: 190, preview: 460, panel: 230 };
 const MIN_SIZES = { files: 130, editor: 260, preview: 240, panel: 90, work: 160 };
 
@@ -100,7 +101,7 @@ class App extends LitElement {
     this.sizes = { ...DEFAULT_SIZES, ...savedSizes() };
     new Watch(this, theme);
     addEventListener("resize", () => this.requestUpdate());
-    addEventListener("keydown", (event) => this.#key(event));
+    addEventListener("keydown", (event) => this.#handleKey(event));
   }
 
   override render() {
@@ -155,7 +156,7 @@ class App extends LitElement {
     return { files, preview, panel };
   }
 
-  #key(event: KeyboardEvent): void {
+  #handleKey(event: KeyboardEvent): void {
     const command = event.ctrlKey || event.metaKey;
     if (command && event.key.toLowerCase() === "s") void workspace.buildNow();
     else if (command && event.code === "Backquote") this.#focus("pw-panel");
@@ -164,7 +165,9 @@ class App extends LitElement {
     event.preventDefault();
   }
 
-  /** Moves the focus to the next pane, as F6 does in other desktop applications. */
+  /**
+   * Moves the focus to the next or previous pane. `step` is 1 or -1. If no pane has the focus, focuses the first pane.
+   */
   #focusNext(step: number): void {
     const panes = ["pw-files", "pw-editor", "pw-preview", "pw-panel"];
     const focused = this.shadowRoot?.activeElement?.localName ?? "";

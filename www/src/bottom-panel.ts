@@ -89,7 +89,7 @@ class BottomPanel extends LitElement {
     const errorCount = errors === 1 ? "1 error" : `${errors} errors`;
     return html`
       <div class="bar">
-        <div role="tablist" aria-label="Console and messages" title="Ctrl+\` moves the focus here, F6 moves it to the next pane" @keydown=${this.#step}>
+        <div role="tablist" aria-label="Console and messages" title="Ctrl+\` moves the focus here, F6 moves it to the next pane" @keydown=${this.#switchTab}>
           ${this.#tab("console", "Console", errors ? errorCount : String(printed), errors > 0)}
           ${this.#tab("messages", "Messages", String(workspace.messages.total), false)}
         </div>
@@ -105,15 +105,15 @@ class BottomPanel extends LitElement {
     `;
   }
 
-  #tab(name: Tab, label: string, count: string, errors: boolean) {
+  #tab(name: Tab, label: string, count: string, hasErrors: boolean) {
     const selected = this.selectedTab === name;
     return html`<button role="tab" id=${name} aria-selected=${selected} tabindex=${selected ? 0 : -1}
       @click=${() => (this.selectedTab = name)}>
-      ${label} <span class="count" ?data-errors=${errors}>${count}</span>
+      ${label} <span class="count" ?data-errors=${hasErrors}>${count}</span>
     </button>`;
   }
 
-  readonly #step = async (event: KeyboardEvent) => {
+  readonly #switchTab = async (event: KeyboardEvent) => {
     if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
     event.preventDefault();
     this.selectedTab = this.selectedTab === "console" ? "messages" : "console";

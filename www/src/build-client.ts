@@ -27,7 +27,7 @@ const ENTRY = "src/main.tsx";
 const CONFIG: BuildConfig = {
   root: ROOT,
   public: "public",
-  // The iframe has the address of the runtime. The app must see the address that the preview shows.
+  // In the iframe, `location` is the address of the preview's runtime. The app must see the address of the address bar.
   define: {
     location: "previewLocation",
     "window.location": "previewLocation",
@@ -35,8 +35,8 @@ const CONFIG: BuildConfig = {
     "window.history": "previewHistory",
   },
 };
-/** The first build waits for the compiler, which takes seconds on a slow machine. */
-const TIMEOUT = 60_000;
+/** The timeout of a build. The first build also starts the compiler, which takes seconds on a slow machine. */
+const BUILD_TIMEOUT_MS = 60_000;
 
 /**
  * The client of the build worker.
@@ -73,11 +73,11 @@ export class BuildClient {
       if (event.data?._zenfs) this.fileSystemRequests.set(this.fileSystemRequests.value + 1);
     });
     worker.addEventListener("error", (event) =>
-      this.#replaceWorker(event.message || "The build worker could not start"),
+      this.#terminateWorker(event.message || "The build worker could not start"),
     );
 
     const transport = this.#messages.watch("build", workerTransport(worker));
-    const peer = new JSONRPCPeer<BuildWorkerApi, BuildHostApi>(transport, { timeout: TIMEOUT });
+    const peer = new JSONRPCPeer<BuildWorkerApi, BuildHostApi>(transport, { timeout: BUILD_TIMEOUT_MS });
     peer.onNotify("buildProgress", ({ phase, file }) => {
       if (this.#running) this.#set("building", file ? `${phase} ${file}` : phase);
     });
@@ -127,12 +127,12 @@ export class BuildClient {
     for (const diagnostic of diagnostics) this.#console.addDiagnostic("error", `${name}${code}`, diagnostic);
     const count = diagnostics.length === 1 ? "1 error" : `${diagnostics.length} errors`;
     this.#set("failed", `Build failed: ${count}`, diagnostics);
-    // A compiler that does not answer is replaced before the next build.
+    // A worker that does not answer is terminated. The next build starts another worker.
     if (error instanceof CallError && error.reason === "timeout")
-      this.#replaceWorker("The build worker did not answer");
+      this.#terminateWorker("The build worker did not answer");
   }
 
-  #replaceWorker(message: string): void {
+  #terminateWorker(message: string): void {
     this.#worker?.terminate();
     this.#worker = undefined;
     this.#peer?.destroy();
@@ -154,8 +154,8 @@ function diagnosticsOf(error: unknown): readonly Diagnostic[] {
 
 /** Writes the files of the newest build to the output folder, and removes all other files. */
 async function writeOutput(output: readonly BuildOutput[]): Promise<void> {
-  const wanted = new Set(output.map(({ path }) => `${DIST}${path}`));
-  for (const old of await filesBelow(DIST)) if (!wanted.has(old)) await fs.promises.rm(old);
+  const newPaths = new Set(output.map(({ path }) => `${DIST}${path}`));
+  for (const old of await filesBelow(DIST)) if (!newPaths.has(old)) await fs.promises.rm(old);
   for (const { path, contents, bytes } of output) {
     const full = `${DIST}${path}`;
     await fs.promises.mkdir(full.slice(0, full.lastIndexOf("/")), { recursive: true });

@@ -24,7 +24,7 @@ const mounted = configureSingle({
   backend: Port,
   port: self as unknown as RPC.Channel,
   timeout: 15_000,
-  // The cache would copy every file, and would not notice changes.
+  // The cache would copy every file into the worker, and would not notice changes by the page.
   disableAsyncCache: true,
 });
 
@@ -53,12 +53,12 @@ async function run(entry: string, config: BuildConfig, signal: AbortSignal): Pro
   if (bundle.errors.length) throw failure(bundle.errors);
   for (const warning of bundle.warnings) peer.notify("buildWarning", warning);
 
-  const page = await fs.promises.readFile(`${config.root}/index.html`, "utf8").catch(() => {
+  const html = await fs.promises.readFile(`${config.root}/index.html`, "utf8").catch(() => {
     throw failure([{ message: "The project has no index.html" }]);
   });
   const output = [
     ...bundle.output,
-    renderIndex(page, entry, bundle.output),
+    renderIndex(html, entry, bundle.output),
     ...(await collectPublicFiles(`${config.root}/${config.public}`)),
   ];
   return { output, warnings: bundle.warnings };
@@ -66,8 +66,8 @@ async function run(entry: string, config: BuildConfig, signal: AbortSignal): Pro
 
 function failure(diagnostics: readonly Diagnostic[]): RPCError {
   const [first] = diagnostics;
-  const place = first?.file ? `${first.file}:${first.line}: ` : "";
-  return new RPCError(wiggum.BUILD_FAILED, `${place}${first?.message ?? "build failed"}`, diagnostics);
+  const location = first?.file ? `${first.file}:${first.line}: ` : "";
+  return new RPCError(wiggum.BUILD_FAILED, `${location}${first?.message ?? "build failed"}`, diagnostics);
 }
 
 function cancelled(): RPCError {

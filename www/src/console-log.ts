@@ -15,7 +15,7 @@ export interface ConsoleEntry {
   readonly count: number;
 }
 
-const LIMIT = 500;
+const MAX_ENTRIES = 500;
 
 /** The console output of the preview, its uncaught errors, and the messages of builds. */
 export class ConsoleLog {
@@ -27,16 +27,16 @@ export class ConsoleLog {
   add(
     level: Level,
     text: string,
-    more: { position?: SourcePosition | undefined; detail?: string | undefined; time?: number } = {},
+    options: { position?: SourcePosition | undefined; detail?: string | undefined; time?: number } = {},
   ): void {
     const last = this.#buffer.at(-1);
-    const { position, detail, time = Date.now() } = more;
+    const { position, detail, time = Date.now() } = options;
     if (last && level !== "system" && last.level === level && last.text === text && last.detail === detail) {
       this.#buffer[this.#buffer.length - 1] = { ...last, count: last.count + 1 };
     } else {
       this.#seq += 1;
       this.#buffer.push({ seq: this.#seq, time, level, text, position, detail, count: 1 });
-      if (this.#buffer.length > LIMIT) this.#buffer.shift();
+      if (this.#buffer.length > MAX_ENTRIES) this.#buffer.shift();
     }
     this.#publish();
   }

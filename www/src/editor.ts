@@ -10,7 +10,7 @@ import { lengthOf, formatPosition, positionOf } from "./source-position";
 import { Watch } from "./store";
 import { workspace } from "./workspace";
 
-/** Edits the open file. While another file is open, the editor stores the undo history and the cursor of each file. */
+/** Edits the open file. The editor stores the undo history and the cursor of each file while another file is open. */
 class Editor extends LitElement {
   static override styles = [
     controls,
@@ -88,11 +88,11 @@ class Editor extends LitElement {
 
   override render() {
     const path = workspace.openFile.value;
-    const name = path.lastIndexOf("/") + 1;
+    const nameStart = path.lastIndexOf("/") + 1;
     const { status, diagnostics } = workspace.builds.state.value;
     const [first] = diagnostics;
     return html`
-      <div class="bar"><span class="path"><span class="muted">${path.slice(0, name)}</span><b>${path.slice(name)}</b></span></div>
+      <div class="bar"><span class="path"><span class="muted">${path.slice(0, nameStart)}</span><b>${path.slice(nameStart)}</b></span></div>
       ${status === "ready" || !first ? nothing : this.#banner(first, diagnostics.length)}
       <div class="text"></div>
     `;
@@ -124,6 +124,7 @@ class Editor extends LitElement {
     }
     if (path !== this.#displayedPath && this.#generation > 0) {
       const state = this.#states.get(path) ?? (await this.#open(path));
+      // Meanwhile, the user may have opened another file, or a second update may have displayed this file.
       if (path !== workspace.openFile.value || path === this.#displayedPath) return;
       if (this.#view && workspace.project.files.value.includes(this.#displayedPath))
         this.#states.set(this.#displayedPath, this.#view.state);
@@ -136,11 +137,14 @@ class Editor extends LitElement {
 
   async #open(path: string): Promise<EditorState> {
     const doc = path ? await workspace.project.read(path) : "";
-    const follow = EditorView.updateListener.of(({ state, docChanged, selectionSet }) => {
+    const reportChanges = EditorView.updateListener.of(({ state, docChanged, selectionSet }) => {
       if (docChanged) workspace.edit(path, state.doc.toString());
       if (docChanged || selectionSet) this.#reportCursor(state);
     });
-    return EditorState.create({ doc, extensions: [editorSetup(path), follow, EditorState.readOnly.of(path === "")] });
+    return EditorState.create({
+      doc,
+      extensions: [editorSetup(path), reportChanges, EditorState.readOnly.of(path === "")],
+    });
   }
 
   #display(state: EditorState): void {
@@ -158,17 +162,17 @@ class Editor extends LitElement {
     workspace.cursor.set({ line: line.number, column: head - line.from + 1 });
   }
 
-  /** Underlines the errors and warnings of the last build in this file. */
+  /** Underlines the errors of the last build in the displayed file. */
   #mark(): void {
     const view = this.#view;
     const { diagnostics } = workspace.builds.state.value;
     if (!view || diagnostics === this.#markedDiagnostics) return;
     this.#markedDiagnostics = diagnostics;
-    const ofThisFile = diagnostics.filter(({ file }) => file === this.#displayedPath);
-    const marks = ofThisFile.map((diagnostic) => toEditorDiagnostic(view.state.doc, diagnostic));
+    const ofDisplayedFile = diagnostics.filter(({ file }) => file === this.#displayedPath);
+    const marks = ofDisplayedFile.map((diagnostic) => toEditorDiagnostic(view.state.doc, diagnostic));
     view.dispatch(setDiagnostics(view.state, marks));
     // The banner reduces the height of the editor, which could hide the current line.
-    if (ofThisFile.length && view.hasFocus)
+    if (ofDisplayedFile.length && view.hasFocus)
       view.dispatch({ effects: EditorView.scrollIntoView(view.state.selection.main.head) });
   }
 

@@ -116,7 +116,7 @@ class FileList extends LitElement {
         this.adding
           ? html`<form @submit=${this.#add}>
             <input name="path" aria-label="Path of the new file" placeholder="src/Name.tsx" spellcheck="false"
-              autocomplete="off" @keydown=${this.#maybeCancel} @blur=${this.#stopAdding} />
+              autocomplete="off" @keydown=${this.#cancelOnEscape} @blur=${this.#stopAdding} />
           </form>`
           : nothing
       }
@@ -164,7 +164,7 @@ class FileList extends LitElement {
     this.adding = false;
   };
 
-  readonly #maybeCancel = (event: KeyboardEvent) => {
+  readonly #cancelOnEscape = (event: KeyboardEvent) => {
     if (event.key === "Escape") this.#stopAdding();
   };
 

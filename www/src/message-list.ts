@@ -7,10 +7,11 @@ import type { MessageRow } from "./message-log";
 import { Watch } from "./store";
 import { workspace } from "./workspace";
 
-const ROW = 24;
+const ROW_HEIGHT = 24;
 
 /**
- * Shows the messages to and from the worker and the preview. The newest is at the end. Only visible rows are rendered.
+ * Shows the messages to and from the worker and the preview. The newest message is at the end. Only visible rows are
+ * rendered.
  */
 class MessageList extends LitElement {
   static override properties = { boundary: { state: true }, search: { state: true } };
@@ -43,7 +44,7 @@ class MessageList extends LitElement {
         flex-direction: column;
         flex: 1;
         min-height: 0;
-        font: 12px/${ROW}px var(--mono);
+        font: 12px/${ROW_HEIGHT}px var(--mono);
       }
 
       .rows {
@@ -61,7 +62,7 @@ class MessageList extends LitElement {
         grid-template-columns: 96px 64px 72px 88px minmax(110px, 180px) 64px 1fr;
         column-gap: 10px;
         padding: 0 12px;
-        height: ${ROW}px;
+        height: ${ROW_HEIGHT}px;
         white-space: nowrap;
       }
 
@@ -123,7 +124,7 @@ class MessageList extends LitElement {
   readonly #virtual = new VirtualizerController<HTMLElement, HTMLElement>(this, {
     getScrollElement: () => this.renderRoot?.querySelector<HTMLElement>(".rows") ?? null,
     count: 0,
-    estimateSize: () => ROW,
+    estimateSize: () => ROW_HEIGHT,
     overscan: 8,
   });
   #followsEnd = true;
@@ -145,7 +146,7 @@ class MessageList extends LitElement {
         <div class="row head" role="row">
           ${["Time", "Boundary", "Direction", "Kind", "Method", "Id", "Summary"].map((name) => html`<span role="columnheader">${name}</span>`)}
         </div>
-        <div class="rows" data-search=${this.search} role="rowgroup" tabindex="0" aria-label="Rows" @scroll=${this.#noteScroll}>
+        <div class="rows" data-search=${this.search} role="rowgroup" tabindex="0" aria-label="Rows" @scroll=${this.#storeScroll}>
           ${rows.length ? nothing : html`<div class="empty">No message to show.</div>`}
           <div class="all" style="height: ${virtual.getTotalSize()}px">
             ${repeat(
@@ -207,10 +208,10 @@ class MessageList extends LitElement {
     if (rows && this.#followsEnd) rows.scrollTop = rows.scrollHeight;
   }
 
-  /** Stores whether the list is scrolled to its end. Only in this case, the list scrolls to new messages. */
-  readonly #noteScroll = ({ currentTarget }: Event) => {
+  /** Stores whether the user has scrolled to the end of the list. If so, the list scrolls to new messages. */
+  readonly #storeScroll = ({ currentTarget }: Event) => {
     const { scrollTop, clientHeight, scrollHeight } = currentTarget as HTMLElement;
-    this.#followsEnd = scrollTop + clientHeight >= scrollHeight - ROW;
+    this.#followsEnd = scrollTop + clientHeight >= scrollHeight - ROW_HEIGHT;
   };
 }
 

@@ -26,13 +26,13 @@ interface Envelope {
   readonly error?: unknown;
 }
 
-const LIMIT = 2000;
+const MAX_MESSAGES = 2000;
 
 /**
- * The last 2000 messages to and from the worker and the preview. The newest is at the end.
+ * The last 2000 messages to and from the worker and the preview. The newest message is at the end.
  *
- * The log wraps the transport of a peer. Any object with `send`, `onMessage` and `destroy` is a transport, so the peers
- * need no change.
+ * A peer gets its transport from `watch`, which wraps another transport. Any object with `send`, `onMessage` and
+ * `destroy` is a transport, so a peer does not notice the log.
  */
 export class MessageLog {
   readonly rows = new Store<readonly MessageRow[]>([]);
@@ -43,6 +43,7 @@ export class MessageLog {
   readonly #publish = oncePerFrame(() => this.rows.set([...this.#buffer]));
   readonly #unanswered = new Map<string, { method: string; time: number }>();
 
+  /** Returns a transport for a peer. The transport sends and receives by `transport`, and records each message. */
   watch(boundary: string, transport: RPCTransport): RPCTransport {
     return {
       send: (message, transfer) => {
@@ -69,7 +70,7 @@ export class MessageLog {
     const row = this.#describe(boundary, direction, message);
     if (this.paused.value) return;
     this.#buffer.push(row);
-    if (this.#buffer.length > LIMIT) this.#buffer.splice(0, this.#buffer.length - LIMIT);
+    if (this.#buffer.length > MAX_MESSAGES) this.#buffer.splice(0, this.#buffer.length - MAX_MESSAGES);
     this.#publish();
   }
 
@@ -106,10 +107,10 @@ export class MessageLog {
     };
   }
 
-  /** Stores a request until its response. If the store is full, removes the oldest request. */
+  /** Stores a request until its response. If more than 2000 requests are stored, removes the oldest request. */
   #remember(key: string, method: string, time: number): void {
     this.#unanswered.set(key, { method, time });
-    const oldest = this.#unanswered.size > LIMIT ? this.#unanswered.keys().next().value : undefined;
+    const oldest = this.#unanswered.size > MAX_MESSAGES ? this.#unanswered.keys().next().value : undefined;
     if (oldest !== undefined) this.#unanswered.delete(oldest);
   }
 }

@@ -27,7 +27,7 @@ export class PreviewClient {
     this.#console = console;
   }
 
-  /** Adds the iframe to `host`. */
+  /** Creates the iframe in `host`, and replaces an earlier iframe. */
   mount(host: HTMLElement): void {
     this.#host = host;
     this.#peer?.destroy();
@@ -56,7 +56,7 @@ export class PreviewClient {
       this.#refreshing = false;
       await this.#peer?.request("refresh", undefined, { timeout: ANSWER_TIMEOUT_MS });
     } catch {
-      this.#replace();
+      this.#replaceIframe();
     } finally {
       this.#refreshing = false;
     }
@@ -81,14 +81,15 @@ export class PreviewClient {
 
   #load(): void {
     if (!this.#frame?.contentWindow) return;
-    // The iframe has the same window before and after it loads. Its document may send messages as soon as it loads.
+    // The peer is created before the document loads, because the document may send messages at once. The window of the
+    // iframe does not change when the document loads.
     this.#peer ??= this.#connect(this.#frame.contentWindow);
     this.status.set("loading");
     this.#frame.src = new URL("preview.html", document.baseURI).href;
   }
 
-  /** Replaces the iframe, because a document that is blocked does not handle messages. */
-  #replace(): void {
+  /** Replaces the iframe if its document does not answer. A blocked document cannot handle a call. */
+  #replaceIframe(): void {
     this.#console.add("warn", "The preview did not answer and was started again");
     if (this.#host) this.mount(this.#host);
   }
@@ -134,7 +135,7 @@ export class PreviewClient {
   }
 }
 
-/** Returns the innermost position of a mapped stack that is in the user's files. */
+/** Returns the first position in a stack that is in a file of the project. The stack contains source positions. */
 function positionIn(stack: string | undefined): { file: string; line: number; column: number } | undefined {
   const match = /\b((?:src|public)\/[^\s:()]+):(\d+):(\d+)/.exec(stack ?? "");
   return match?.[1] ? { file: match[1], line: Number(match[2]), column: Number(match[3]) } : undefined;

@@ -18,7 +18,7 @@ const packages: Record<string, string> = {
   "node_modules/preact/jsx-runtime/dist/jsxRuntime.mjs": jsxRuntime,
 };
 
-/** The user's files, in memory. Paths are relative to the project's root. */
+/** The files of the project, in memory. Paths are relative to the project's root. */
 export class Project {
   /** The source files in the order of the file list, without installed packages. */
   readonly files = new Store<readonly string[]>([]);
@@ -36,7 +36,7 @@ export class Project {
     await fs.promises.rm(ROOT, { recursive: true, force: true });
     for (const [path, text] of Object.entries(samples)) await this.#put(path.replace("../sample/", ""), text);
     for (const [path, text] of Object.entries(packages)) await this.#put(path, text);
-    await this.#list();
+    await this.#updateFiles();
   }
 
   read(path: string): Promise<string> {
@@ -45,12 +45,12 @@ export class Project {
 
   async write(path: string, text: string): Promise<void> {
     await this.#put(path, text);
-    if (!this.files.value.includes(path)) await this.#list();
+    if (!this.files.value.includes(path)) await this.#updateFiles();
   }
 
   async remove(path: string): Promise<void> {
     await fs.promises.rm(`${ROOT}/${path}`);
-    await this.#list();
+    await this.#updateFiles();
   }
 
   async #put(path: string, text: string): Promise<void> {
@@ -59,10 +59,10 @@ export class Project {
     await fs.promises.writeFile(full, text);
   }
 
-  async #list(): Promise<void> {
+  async #updateFiles(): Promise<void> {
     const found = await filesBelow(ROOT);
-    const own = found.map((path) => path.slice(ROOT.length + 1)).filter((path) => !path.startsWith("node_modules/"));
-    this.files.set(own.sort(byFolder));
+    const paths = found.map((path) => path.slice(ROOT.length + 1)).filter((path) => !path.startsWith("node_modules/"));
+    this.files.set(paths.sort(byFolder));
   }
 }
 

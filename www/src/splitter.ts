@@ -1,8 +1,8 @@
 import { css, html, LitElement } from "lit";
 
 /**
- * A bar between two panes. The user moves the bar with the pointer or the arrow keys. The bar reports the requested
- * size of its pane by the event `resize`, and the layout sets the size.
+ * A bar that changes the size of the pane before or after it. The user moves the bar with the pointer or the arrow
+ * keys. The bar then sends the event `resize` with the requested size, and the layout sets the size of the pane.
  */
 class Splitter extends LitElement {
   static override properties = {
@@ -60,7 +60,7 @@ class Splitter extends LitElement {
   declare value: number;
   declare min: number;
   declare max: number;
-  /** Whether the pane is after the bar. Such a pane grows when the bar moves to the left or up. */
+  /** Whether the bar changes the pane after the bar. That pane grows when the bar moves to the left or up. */
   declare reverse: boolean;
 
   constructor() {

@@ -25,7 +25,10 @@ export class Store<T> {
   }
 }
 
-/** Returns a function that runs `act` at most once in an animation frame. */
+/**
+ * Returns a function that schedules `act` for the next animation frame. If the function is called several times before
+ * this frame, `act` runs once.
+ */
 export function oncePerFrame(act: () => void): () => void {
   let scheduled = false;
   return () => {

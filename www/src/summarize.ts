@@ -1,11 +1,11 @@
-const LIMIT = 220;
+const MAX_LENGTH = 220;
 const MAX_ITEMS = 8;
 const MAX_DEPTH = 4;
 
 /** Returns a value as one short line. Reads only the first members of a large value, to save time. */
 export function summarize(value: unknown): string {
   const text = describe(value, 0);
-  return text.length > LIMIT ? `${text.slice(0, LIMIT)}…` : text;
+  return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text;
 }
 
 function describe(value: unknown, depth: number): string {

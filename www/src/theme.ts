@@ -6,7 +6,7 @@ const KEY = "portway-theme";
 const system = matchMedia("(prefers-color-scheme: dark)");
 const saved = localStorage.getItem(KEY);
 
-/** The current theme. It follows the system until the user chooses a theme. */
+/** The current theme, which follows the system until the user chooses a theme. */
 export const theme = new Store<Theme>(saved === "light" || saved === "dark" ? saved : systemTheme());
 
 export function toggleTheme(): void {

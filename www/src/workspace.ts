@@ -9,7 +9,7 @@ import { Store } from "./store";
 
 const BUILD_DELAY_MS = 300;
 
-/** The state of the playground, which components render. It connects the project, the builds and the preview. */
+/** The state of the playground, which the components render. Connects the project, the builds and the preview. */
 class Workspace {
   readonly project = new Project();
   readonly messages = new MessageLog();
@@ -20,7 +20,10 @@ class Workspace {
   /** The position to which the editor must move its cursor, or undefined. */
   readonly target = new Store<SourcePosition | undefined>(undefined);
   readonly cursor = new Store({ line: 1, column: 1 });
-  /** The number of times that the sample project was written. Each time, the editor discards its texts. */
+  /**
+   * The number of times that the sample project was written. After a change of this number, the editor discards its
+   * texts.
+   */
   readonly generation = new Store(0);
   readonly #unsaved = new Map<string, string>();
   #saving = Promise.resolve();

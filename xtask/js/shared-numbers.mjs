@@ -1,5 +1,5 @@
-// Checks that the numbers that Rust and JavaScript share are equal: `node xtask/js/shared-numbers.mjs`. Prints each
-// name whose numbers differ, with both numbers.
+// Some numbers have a name in Rust and in JavaScript. `node xtask/js/shared-numbers.mjs` checks that both numbers are
+// equal. The script prints each name whose numbers differ, with both numbers.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ const read = (file) => readFileSync(join(root, file), "utf8");
 /** Returns the numbers that `text` declares, by name. `text` is a Rust or JavaScript file, or a part of such a file. */
 function constants(file, pattern, text = read(file)) {
   const found = [...text.matchAll(pattern)].map(([, name, number]) => [name, evaluated(number)]);
-  if (found.length === 0) faults.push(`${file}: no number is found`);
+  if (found.length === 0) faults.push(`${file} must declare numbers that match ${pattern}`);
   return Object.fromEntries(found);
 }
 
@@ -24,10 +24,10 @@ function evaluated(text) {
 const inRust = (file, text) => constants(file, /^ *(?:pub(?:\([a-z]+\))? )?const ([A-Z_]+): [iu]32 = (.+);/gm, text);
 const inJs = (file) => constants(file, /^(?:export )?const ([A-Z_]+) = (\d.*);/gm);
 
-/** Compares two sets of numbers. In a fault, `pair` names the sets. A name in `only` may be missing in one set. */
-function compare(pair, rust, js, only = []) {
+/** Compares two sets of numbers. In a fault, `pair` names the sets. A name in `optional` may be missing in one set. */
+function compare(pair, rust, js, optional = []) {
   for (const name of new Set([...Object.keys(rust), ...Object.keys(js)])) {
-    if (only.includes(name) && (rust[name] === undefined) !== (js[name] === undefined)) continue;
+    if (optional.includes(name) && (rust[name] === undefined) !== (js[name] === undefined)) continue;
     if (rust[name] !== js[name]) faults.push(`${pair}: ${name} is ${rust[name]} in Rust and ${js[name]} in JavaScript`);
   }
 }
@@ -90,6 +90,7 @@ if (shape({ method: "a".repeat(MAX_METHOD_LENGTH + 1) }) >> 4 !== shape({ id: "a
   faults.push("crates/portway-web/js/driver/envelope.js: a long method must have the same kind as a long id");
 }
 
+/** Returns the position of the only bit that is set in `number`. */
 function bit(number) {
   return Math.log2(number);
 }
@@ -98,19 +99,20 @@ function bit(number) {
 // the last arm of a `match` handles.
 const roles = read("crates/portway-web/js/rust/client-server.js");
 const [reasons] = /^const REASONS = \{[^}]*\}/m.exec(roles) ?? [""];
-const named = [...reasons.matchAll(/^ {2}"?([a-z-]+)"?: (\d+),/gm)].map(([, reason, number]) => {
+const reasonNumbers = [...reasons.matchAll(/^ {2}"?([a-z-]+)"?: (\d+),/gm)].map(([, reason, number]) => {
   const name = reason === "timeout" ? "TIMED_OUT" : reason.replaceAll("-", "_").toUpperCase();
   return [name, Number(number)];
 });
-if (named.length === 0) faults.push("crates/portway-web/js/rust/client-server.js: REASONS is not found");
+if (reasonNumbers.length === 0) faults.push("crates/portway-web/js/rust/client-server.js: REASONS is not found");
 const pick = (names) =>
   Object.fromEntries(names.map((name) => [name, inJs("crates/portway-web/js/rust/client-server.js")[name]]));
 compare(
   "src/browser/client.rs and crates/portway-web/js/rust/client-server.js",
   inRust("src/browser/client.rs"),
-  { ...pick(["RESULT", "ERROR", "PROGRESS", "FAILED"]), ...Object.fromEntries(named) },
+  { ...pick(["RESULT", "ERROR", "PROGRESS", "FAILED"]), ...Object.fromEntries(reasonNumbers) },
   ["FAILED", "WASM_DIED"],
 );
+// ANSWERED and POLLED are not events. They are return values, which JavaScript only compares with 0.
 const { ANSWERED, POLLED, ...events } = inRust("src/browser/server.rs");
 compare(
   "src/browser/server.rs and crates/portway-web/js/rust/client-server.js",

@@ -72,28 +72,29 @@ impl Engine {
 
     /// Returns the browser and its driver. The driver is `None` if it is a [`Tool`], which xtask installs.
     fn find_browser(self) -> Result<(PathBuf, Option<PathBuf>), String> {
-        let first = |names: &[&str]| names.iter().find_map(|name| find_in_path(name));
+        let find_first = |names: &[&str]| names.iter().find_map(|name| find_in_path(name));
         match self {
             Self::Chromium => {
-                let binary = first(&["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"])
+                let binary = find_first(&["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"])
                     .or_else(|| existing("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"))
                     .ok_or("no chromium or google-chrome in PATH; install Chromium or Chrome")?;
-                let driver = first(&["chromedriver"])
+                let driver = find_first(&["chromedriver"])
                     .ok_or("no chromedriver in PATH; install the version that matches Chromium")?;
                 Ok((binary, Some(driver)))
             }
             Self::Firefox => {
-                let binary = first(&["firefox-esr", "firefox"])
+                let binary = find_first(&["firefox-esr", "firefox"])
                     .or_else(|| existing("/Applications/Firefox.app/Contents/MacOS/firefox"))
                     .ok_or("no firefox in PATH; install Firefox")?;
                 Ok((binary, None))
             }
             Self::Webkit => {
-                let how = "on Debian and Ubuntu `apt-get install webkit2gtk-driver xvfb xauth`; on other systems, tests cannot control WebKit";
-                let driver = first(&["WebKitWebDriver"]).ok_or_else(|| format!("no WebKitWebDriver in PATH; {how}"))?;
-                first(&["xvfb-run"]).ok_or_else(|| format!("no xvfb-run in PATH; {how}"))?;
+                let advice = "on Debian and Ubuntu, run `apt-get install webkit2gtk-driver xvfb xauth`; on other systems, tests cannot control WebKit";
+                let driver =
+                    find_first(&["WebKitWebDriver"]).ok_or_else(|| format!("no WebKitWebDriver in PATH; {advice}"))?;
+                find_first(&["xvfb-run"]).ok_or_else(|| format!("no xvfb-run in PATH; {advice}"))?;
                 let binary = minibrowser()
-                    .ok_or_else(|| format!("no MiniBrowser of WebKitGTK under /usr/lib or /usr/libexec; {how}"))?;
+                    .ok_or_else(|| format!("no MiniBrowser of WebKitGTK under /usr/lib or /usr/libexec; {advice}"))?;
                 Ok((binary, Some(driver)))
             }
         }
@@ -114,6 +115,7 @@ impl Browser {
         }
     }
 
+    /// Returns the WebDriver capabilities with which a driver starts this browser.
     pub(crate) fn capabilities(&self) -> Value {
         match self.engine {
             Engine::Chromium => json!({ "goog:chromeOptions": { "binary": self.binary, "args": [
@@ -128,7 +130,7 @@ impl Browser {
         }
     }
 
-    /// Returns the command prefix with which this browser runs on a machine without a screen.
+    /// Returns the command prefix that provides a virtual screen, if this browser requires a screen.
     pub(crate) fn screen(&self) -> &'static [&'static str] {
         match self.engine {
             Engine::Chromium | Engine::Firefox => &[],
@@ -163,13 +165,14 @@ fn existing(path: &str) -> Option<PathBuf> {
     Some(PathBuf::from(path)).filter(|path| path.exists())
 }
 
-/// Finds the test browser of WebKitGTK, which no system installs in PATH.
+/// Finds MiniBrowser, the test browser of WebKitGTK. Systems do not install MiniBrowser in PATH.
 fn minibrowser() -> Option<PathBuf> {
-    let multiarch = ["/usr/lib", "/usr/libexec"].iter().flat_map(|root| {
-        let below = Path::new(root).read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
-        below.chain([PathBuf::from(root)]).collect::<Vec<_>>()
+    // Some systems have a subfolder for each architecture, such as /usr/lib/x86_64-linux-gnu.
+    let folders = ["/usr/lib", "/usr/libexec"].iter().flat_map(|root| {
+        let subfolders = Path::new(root).read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
+        subfolders.chain([PathBuf::from(root)]).collect::<Vec<_>>()
     });
-    multiarch
+    folders
         .flat_map(|folder| {
             ["webkit2gtk-4.1", "webkitgtk-6.0", "webkit2gtk-4.0"].map(|name| folder.join(name).join("MiniBrowser"))
         })

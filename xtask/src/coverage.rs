@@ -21,7 +21,7 @@ const PACKAGES: &[&str] = &["portway", "portway-proto", "portway-cli", "portway-
 /// The parts of the packages with a promised coverage, in percent.
 const PROMISES: &[(&str, f64)] = &[("portway-proto/codec", 95.0)];
 
-/// The parts for browsers only. Their coverage is not measured.
+/// The parts that only run in browsers. Their coverage is not measured.
 const BROWSER_ONLY: &[&str] = &["browser", "portway-web"];
 
 /// Maximum time of cargo-tarpaulin: of the build and of all tests.
@@ -47,8 +47,8 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     let mut command = environment.command(&folder.join("cargo-tarpaulin").to_string_lossy(), &workspace.root)?;
     command.args(["tarpaulin", "--skip-clean", "--timeout", "600"]);
     command.args(PACKAGES.iter().flat_map(|package| ["--packages", package]));
-    // The LLVM engine adds counters to the compiled code. The other engine stops the process at each line, so tests
-    // with timeouts fail.
+    // The LLVM engine of cargo-tarpaulin adds counters to the compiled code. The other engine stops the process at each
+    // line, which slows the process, so tests with timeouts fail.
     command.args(["--engine", "llvm", "--out", "Json", "--output-dir"]).arg(&report).arg("--target-dir").arg(&build);
     // Tests start these programs. The lines that the programs run are counted, too.
     command.arg("--objects").args(["portway", "duet-rpc"].map(|program| build.join("debug").join(program)));
@@ -106,8 +106,9 @@ struct File {
     lines: BTreeMap<usize, bool>,
 }
 
+/// Returns the files of the library and of its commands, except for files without counted lines.
 fn files_of_library(report: Report, root: &Path) -> Vec<File> {
-    let file = |file: FileReport| {
+    let counted_file = |file: FileReport| {
         let path = file.path.iter().collect::<PathBuf>().strip_prefix(root).ok()?.to_path_buf();
         let source_path = source_path(&path)?;
         let mut lines = BTreeMap::new();
@@ -117,7 +118,7 @@ fn files_of_library(report: Report, root: &Path) -> Vec<File> {
         let is_counted = !BROWSER_ONLY.iter().any(|part| source_path.starts_with(part)) && !lines.is_empty();
         is_counted.then_some(File { path, source_path, lines })
     };
-    report.files.into_iter().filter_map(file).collect()
+    report.files.into_iter().filter_map(counted_file).collect()
 }
 
 /// Returns the path without `src` and `crates`: `native/link.rs` for `src/native/link.rs`, and `duet-rpc/main.rs` for
@@ -198,6 +199,7 @@ fn broken_promises(files: &[File]) -> Vec<String> {
     PROMISES.iter().filter_map(broken).collect()
 }
 
+/// Prints the lines that no test runs.
 fn print_lines(files: &[File]) {
     for File { path, lines, .. } in files {
         let missed: Vec<String> =

@@ -14,7 +14,7 @@ pub(crate) struct Environment {
     path: Vec<PathBuf>,
     set: BTreeMap<String, OsString>,
     /// The names of the variables that are removed.
-    dropped: Vec<&'static str>,
+    removed: Vec<&'static str>,
 }
 
 impl Environment {
@@ -29,7 +29,7 @@ impl Environment {
     }
 
     pub(crate) fn without(mut self, name: &'static str) -> Self {
-        self.dropped.push(name);
+        self.removed.push(name);
         self
     }
 
@@ -37,13 +37,14 @@ impl Environment {
     pub(crate) fn command(&self, program: &str, folder: &Path) -> Result<Command> {
         let mut command = Command::new(program);
         command.current_dir(folder);
-        // `cargo run` sets variables that describe xtask. A child process would apply them to its own package.
+        // `cargo run` sets variables that describe the package xtask. A cargo process would use them for other
+        // packages.
         for (name, _) in env::vars_os() {
             if name.to_str().is_some_and(describes_a_package) {
                 command.env_remove(name);
             }
         }
-        for name in &self.dropped {
+        for name in &self.removed {
             command.env_remove(name);
         }
         command.envs(&self.set).env("PATH", self.search_path()?);
@@ -53,7 +54,7 @@ impl Environment {
     /// Returns the environment as lines for a shell.
     pub(crate) fn to_shell(&self) -> Result<String> {
         let mut lines = String::new();
-        for name in &self.dropped {
+        for name in &self.removed {
             lines.push_str(&format!("unset {name}\n"));
         }
         for (name, value) in &self.set {
@@ -88,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shell_lines_survive_quotes_in_values() -> Result<()> {
+    fn quotes_in_values_are_escaped_in_shell_lines() -> Result<()> {
         let lines = Environment::default().with("NAME", "it's").without("OTHER").to_shell()?;
         assert!(lines.starts_with("unset OTHER\nexport NAME='it'\\''s'\nexport PATH='"), "{lines}");
         Ok(())

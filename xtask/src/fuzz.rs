@@ -1,6 +1,6 @@
-//! `cargo xtask fuzz`: runs libFuzzer on the targets in fuzz/, with a stable compiler. Code that LLVM inserts counts
-//! the branches that an input takes. The engine mutates the inputs that take new branches. The engine is C++ code in
-//! the crate `libfuzzer-sys`.
+//! `cargo xtask fuzz`: runs the fuzzing engine libFuzzer on the targets in fuzz/, with a stable compiler. LLVM inserts
+//! code that counts the branches that an input takes. The engine mutates the inputs that take new branches. The engine
+//! is C++ code in the crate `libfuzzer-sys`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::setup::Setup;
 use crate::toolchain::{cargo, rustc};
 use crate::workspace::Workspace;
 
-/// The flags of cargo-fuzz. With one codegen unit, a function is instrumented where it is inlined.
+/// The flags that cargo-fuzz uses. With one codegen unit, inlined functions are also instrumented.
 const INSTRUMENTATION: &str = "-Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
@@ -27,9 +27,10 @@ const INSTRUMENTATION: &str = "-Cpasses=sancov-module \
     -Ccodegen-units=1";
 
 /// The time limit of one input, in seconds.
-const HANG: u32 = 25;
+const MAX_INPUT_SECONDS: u32 = 25;
 
-/// The memory limit of a process, in MiB. A process exceeds it if the code has a leak or trusts a length in the input.
+/// The memory limit of a process, in MiB. Code with a leak exceeds the limit, and so does code that trusts a length in
+/// the input.
 const MAX_MEMORY_MB: u32 = 1024;
 
 /// Maximum length of an input, in bytes.
@@ -125,21 +126,21 @@ fn build(workspace: &Workspace, targets: &[String]) -> Result<PathBuf> {
 }
 
 fn compiler_of_engine(workspace: &Workspace) -> Result<PathBuf> {
-    let own = std::env::var_os("CXX").filter(|value| !value.is_empty()).map(PathBuf::from);
-    let found = || ["c++", "g++", "clang++"].iter().find_map(|program| find_in_path(program));
-    if let Some(compiler) = own.or_else(found) {
+    let from_variable = std::env::var_os("CXX").filter(|value| !value.is_empty()).map(PathBuf::from);
+    let in_path = || ["c++", "g++", "clang++"].iter().find_map(|program| find_in_path(program));
+    if let Some(compiler) = from_variable.or_else(in_path) {
         return Ok(compiler);
     }
     if debian::can_install() {
         debian::install("fuzzing engine", &["g++"], &workspace.log("apt"))?;
     }
-    found().context("the fuzzing engine requires a C++ compiler: install g++ or clang, or set CXX")
+    in_path().context("the fuzzing engine requires a C++ compiler: install g++ or clang, or set CXX")
 }
 
 /// Runs `work` on each target, `jobs` at a time. Returns the results in the order of the targets.
 fn run_all(targets: &[String], jobs: usize, work: impl Fn(&str) -> Run + Sync) -> Vec<Run> {
-    let waiting = Mutex::new(targets.iter());
-    let next = || waiting.lock().ok().and_then(|mut waiting| waiting.next());
+    let remaining = Mutex::new(targets.iter());
+    let next = || remaining.lock().ok().and_then(|mut remaining| remaining.next());
     let mut runs: Vec<Run> = thread::scope(|scope| {
         let worker = || {
             let mut runs = Vec::new();
@@ -172,7 +173,7 @@ fn run_one(workspace: &Workspace, programs: &Path, target: &str, time: Duration)
     command.arg(format!("-artifact_prefix={}/{target}-", findings.display()));
     command.arg(format!("-max_total_time={}", time.as_secs().max(1)));
     command.args([
-        format!("-timeout={HANG}"),
+        format!("-timeout={MAX_INPUT_SECONDS}"),
         format!("-rss_limit_mb={MAX_MEMORY_MB}"),
         format!("-max_len={MAX_INPUT_BYTES}"),
     ]);
@@ -216,25 +217,27 @@ fn reason(output: &str) -> Option<String> {
     Some(lines.map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n"))
 }
 
-/// Returns the file to which the engine has written the input.
+/// Returns the file to which the engine has written the input that causes the failure.
 fn finding(output: &str) -> Option<&Path> {
     output.lines().find_map(|line| line.split_once("Test unit written to ")).map(|(_, path)| Path::new(path.trim()))
 }
 
+/// Returns the value of a line `stat::name: value`.
 fn statistic(output: &str, name: &str) -> Option<u64> {
     let value = output.lines().filter_map(|line| line.strip_prefix("stat::")).find_map(|line| {
-        let (found, value) = line.split_once(':')?;
-        (found == name).then_some(value)
+        let (key, value) = line.split_once(':')?;
+        (key == name).then_some(value)
     });
     value?.trim().parse().ok()
 }
 
+/// Replaces this process by the program of the only target, which runs once, with the input in the file `input`.
 fn reproduce(workspace: &Workspace, programs: &Path, targets: &[String], input: &Path) -> Result<bool> {
     let [target] = targets else { bail!("--input requires exactly one target in --only") };
     // The program runs in the folder in which cargo was called, because `input` is relative to this folder.
     let mut command = Command::new(programs.join(target));
     command.arg(input).env("RUST_BACKTRACE", "1").env("PORTWAY_FUZZ_SHOW", "1");
-    command.args([format!("-timeout={HANG}"), format!("-rss_limit_mb={MAX_MEMORY_MB}")]);
+    command.args([format!("-timeout={MAX_INPUT_SECONDS}"), format!("-rss_limit_mb={MAX_MEMORY_MB}")]);
     let findings = workspace.path("target/fuzz/findings");
     fs::create_dir_all(&findings)?;
     command.arg(format!("-artifact_prefix={}/{target}-again-", findings.display()));
@@ -242,14 +245,15 @@ fn reproduce(workspace: &Workspace, programs: &Path, targets: &[String], input: 
 }
 
 impl Run {
+    /// Returns the result of a target that could not be run.
     fn broken(target: &str, error: &anyhow::Error) -> Self {
         let failure = Some(format!("{target}: {error:#}"));
         Self { target: target.to_owned(), executions: 0, per_second: 0, added: 0, failure }
     }
 
     fn verdict(&self) -> String {
-        let found = if self.failure.is_some() { "FAILED" } else { "clean" };
-        format!("{found} after {} executions", grouped(self.executions))
+        let result = if self.failure.is_some() { "FAILED" } else { "clean" };
+        format!("{result} after {} executions", grouped(self.executions))
     }
 }
 
@@ -264,12 +268,12 @@ fn print_table(runs: &[Run]) {
     }
 }
 
-/// Returns a number with its thousands separated.
+/// Returns a number with a space between groups of three digits.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(' ');
         }
         text.push(digit);

@@ -70,8 +70,8 @@ pub(crate) fn javascript(source: &str) -> Vec<Piece<'_>> {
     })
 }
 
-/// Splits a source. Calls `piece` with the rest of the source, the first character of the rest, and the previous piece
-/// that is not a comment.
+/// Splits a source. `piece` returns the kind and the length of the next piece. Its arguments are the rest of the
+/// source, the first character of the rest, and the previous piece that is not a comment.
 fn split<'a>(source: &'a str, mut piece: impl FnMut(&str, char, Option<Piece<'a>>) -> (Kind, usize)) -> Vec<Piece<'a>> {
     let mut pieces = Vec::new();
     let mut previous = None;
@@ -83,11 +83,11 @@ fn split<'a>(source: &'a str, mut piece: impl FnMut(&str, char, Option<Piece<'a>
         } else {
             let (kind, length) = piece(rest, first, previous);
             let text = rest.get(..length).unwrap_or(rest);
-            let found = Piece { kind, text, start: source.len() - rest.len(), line };
+            let next = Piece { kind, text, start: source.len() - rest.len(), line };
             if kind != Kind::Comment {
-                previous = Some(found);
+                previous = Some(next);
             }
-            pieces.push(found);
+            pieces.push(next);
             text.len()
         };
         let (text, after) = rest.split_at(length);
@@ -135,7 +135,8 @@ fn raw_string_length(rest: &str) -> Option<usize> {
     Some(rest.len() - text.len() + length)
 }
 
-/// Returns the length up to and including the closing `quote`. A backslash escapes the next character.
+/// Returns the length of the literal at the start of `rest`, with its two quotes. A backslash escapes the next
+/// character. Returns `None` if the closing quote is missing.
 fn quoted_length(rest: &str, quote: char) -> Option<usize> {
     let mut is_escaped = false;
     for (position, next) in rest.char_indices().skip(1) {
@@ -180,11 +181,11 @@ fn within_line(rest: &str) -> Option<&str> {
 /// Returns the length of the part of a template at the start of `rest`, and whether a placeholder follows. The part
 /// begins with a backtick, or with the brace that closes a placeholder.
 fn template_length(rest: &str) -> (usize, bool) {
-    let mut protected = false;
+    let mut is_escaped = false;
     for (position, next) in rest.char_indices().skip(1) {
         match next {
-            _ if protected => protected = false,
-            '\\' => protected = true,
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
             '`' => return (position + 1, false),
             '$' if rest.get(position..).is_some_and(|here| here.starts_with("${")) => return (position + 2, true),
             _ => {}
@@ -209,12 +210,12 @@ fn may_precede_regex(previous: Option<Piece<'_>>) -> bool {
 /// Returns the length of the regular expression at the start of `line`, without its flags. A slash in brackets is a
 /// part of the expression.
 fn regex_length(line: &str) -> Option<usize> {
-    let mut protected = false;
+    let mut is_escaped = false;
     let mut in_class = false;
     for (position, next) in line.char_indices().skip(1) {
         match next {
-            _ if protected => protected = false,
-            '\\' => protected = true,
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
             '[' => in_class = true,
             ']' => in_class = false,
             '/' if !in_class => return Some(position + 1),
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_of_rust_are_found_beside_literals_that_look_like_them() {
+    fn comments_of_rust_are_found_beside_literals_that_look_like_comments() {
         let source =
             "//! a\nlet b = \"// no\"; // c\nlet d = r#\"/* no \"// no\"#; /* e /* f */\n */ let g = '\"'; // h\n";
         let expected = [(1, "//! a"), (2, "// c"), (3, "/* e /* f */\n */"), (4, "// h")];
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_of_javascript_are_found_beside_strings_and_regexes_that_look_like_them() {
+    fn comments_of_javascript_are_found_beside_strings_and_regexes_that_look_like_comments() {
         let source = "const a = \"// no\" + '/* no \\' // no'; // b\n/** c\n * d */ x = /[/]\\/\\/ \"/.test(y); // e";
         assert_eq!(comments(javascript(source)), [(1, "// b"), (2, "/** c\n * d */"), (3, "// e")]);
         // A division is not the start of a regular expression.

@@ -1,4 +1,4 @@
-//! `cargo xtask limits`: generates files from limits.toml. The head of limits.toml documents its members.
+//! `cargo xtask limits`: generates files from limits.toml. The head of limits.toml documents the members of a row.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -12,7 +12,8 @@ use crate::workspace::Workspace;
 
 const TABLE: &str = "limits.toml";
 
-/// The files of constants. The first word of each entry is the key of `const` in the rows of the table.
+/// The files of constants, each with its key in `const`. For example, a row of limits.toml with `const.js` has a
+/// constant in the first file.
 const FILES: &[(&str, &str)] = &[
     ("js", "crates/portway-web/js/driver/limit-values.js"),
     ("core", "crates/portway-proto/src/limits.rs"),
@@ -38,7 +39,7 @@ struct Table {
     limit: Vec<Row>,
 }
 
-/// A place where a limit applies.
+/// A part of the library, or the commands, to which a limit applies.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "kebab-case")]
 enum Place {
@@ -89,8 +90,8 @@ impl Table {
             files.push((*file, self.rust(key)));
         }
         let limits = workspace.read("crates/portway-proto/src/limits.rs")?;
-        let public = self.rust_constants("core", "pub");
-        let limits = spliced(&limits, "// limits:begin constants", "// limits:end constants", &public)?;
+        let constants = self.rust_constants("core", "pub");
+        let limits = spliced(&limits, "// limits:begin constants", "// limits:end constants", &constants)?;
         let limits = spliced(&limits, "// limits:begin fields", "// limits:end fields", &self.fields())?;
         let limits = spliced(&limits, "// limits:begin values", "// limits:end values", &self.defaults())?;
         files.push(("crates/portway-proto/src/limits.rs", limits));
@@ -106,7 +107,7 @@ impl Table {
         Ok(files)
     }
 
-    /// Returns the constants of a file.
+    /// Returns the names of the constants in the file with the key `key`, each with the row of its limit.
     fn constants(&self, key: &str) -> impl Iterator<Item = (&str, &Row)> {
         self.limit.iter().filter_map(move |row| Some((row.constants.get(key)?.as_str(), row)))
     }
@@ -149,9 +150,7 @@ impl Table {
             Some(format!("{name}: {}", grouped(row.value, "_")))
         });
         let options = options.collect::<Vec<_>>().join(", ");
-        text + &format!(
-            "/** The option `limits`, where an application sets nothing. */\nexport const DEFAULTS = {{ {options} }};\n"
-        )
+        text + &format!("/** The default values of the option `limits`. */\nexport const DEFAULTS = {{ {options} }};\n")
     }
 
     /// Returns the members of the Rust struct `Limits`.
@@ -172,7 +171,7 @@ impl Table {
         self.limit.iter().filter_map(|row| Some((row, row.field.as_deref()?)))
     }
 
-    /// Returns the members of the option `limits`.
+    /// Returns the members of the option `limits`, for the TypeScript declarations.
     fn declarations(&self) -> String {
         let mut text = String::new();
         for (row, name) in self.limit.iter().filter_map(|row| Some((row, row.limit.as_ref()?))) {
@@ -253,8 +252,8 @@ impl Table {
 }
 
 impl Row {
-    /// Returns the tests of a limit at a place. Rust in browsers uses the JavaScript modules, so it shares their tests.
-    /// WIPC uses the links of `native`, so it shares the tests of `native`.
+    /// Returns the tests of a limit for one place. Without separate tests, Rust in browsers shares the tests of
+    /// JavaScript, whose modules it uses. WIPC in Rust shares the tests of `native`, whose links it uses.
     fn tests_of(&self, place: Place) -> Option<&str> {
         let shared = match place {
             Place::RustWeb => self.tests.get(&Place::Js),
@@ -264,22 +263,23 @@ impl Row {
         self.tests.get(&place).or(shared).map(String::as_str)
     }
 
+    /// Returns the fault of a row whose test does not exist, or `None` if the test exists.
     fn missing_test(&self, workspace: &Workspace, test: &str) -> Option<String> {
         let (file, forms) = match test.split_once(": ") {
             Some((file, name)) => (file, vec![name.to_owned()]),
             // The file tests many limits. It contains the name of this limit as a string or as a member.
             None => (test, vec![format!("\"{}\"", self.name), format!("  {}: ", self.name)]),
         };
-        let is_there = workspace.read(file).is_ok_and(|text| forms.iter().any(|form| text.contains(form)));
-        let first = forms.first().map(String::as_str).unwrap_or_default();
-        (!is_there).then(|| format!("{TABLE}: {}: {file} must have the test {first}", self.name))
+        let has_test = workspace.read(file).is_ok_and(|text| forms.iter().any(|form| text.contains(form)));
+        let first_form = forms.first().map(String::as_str).unwrap_or_default();
+        (!has_test).then(|| format!("{TABLE}: {}: {file} must have the test {first_form}", self.name))
     }
 
-    /// Returns the comment of a constant.
-    fn title(&self, end: &str) -> String {
+    /// Returns the comment of a constant: the limit, followed by `suffix`.
+    fn title(&self, suffix: &str) -> String {
         let mut letters = self.what.chars();
         let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
-        format!("{first}{}{end}.", letters.as_str())
+        format!("{first}{}{suffix}.", letters.as_str())
     }
 
     /// Returns the documentation of an option.
@@ -352,7 +352,7 @@ fn comment(indent: &str, mark: &str, text: &str) -> String {
     format!("{lines}{line}\n").replace('\u{a0}', " ")
 }
 
-/// Replaces the lines between two marks.
+/// Replaces the lines of `text` between the line `begin` and the line `end` by `lines`.
 fn spliced(text: &str, begin: &str, end: &str, lines: &str) -> Result<String> {
     let Some((before, rest)) = text.split_once(&format!("{begin}\n")) else { bail!("there must be a line `{begin}`") };
     let Some(position) = rest.find(end) else { bail!("there must be a line `{end}`") };
@@ -462,29 +462,29 @@ mod tests {
     }
 
     #[test]
-    fn a_row_names_the_places_where_it_holds() -> Result<()> {
-        let in_part = table(&ROW.replace(r#""rust-web", "native""#, r#""rust-web""#))?;
-        assert!(in_part.readme().contains("| JavaScript, Rust in browsers |"));
+    fn the_readme_names_the_places_of_a_limit() -> Result<()> {
+        let in_browsers = table(&ROW.replace(r#""rust-web", "native""#, r#""rust-web""#))?;
+        assert!(in_browsers.readme().contains("| JavaScript, Rust in browsers |"));
         Ok(())
     }
 
     #[test]
-    fn rows_without_a_test_and_rows_that_contradict_themselves_are_problems() -> Result<()> {
+    fn rows_without_a_test_or_a_doc_and_duplicate_rows_are_problems() -> Result<()> {
         let workspace = Workspace::find()?;
         assert_eq!(table(ROW)?.problems(&workspace), Vec::<String>::new());
-        let lacks =
+        let problem_count =
             |from: &str, to: &str| -> Result<usize> { Ok(table(&ROW.replace(from, to))?.problems(&workspace).len()) };
-        assert_eq!(lacks("xtask/src/limits.rs: the", "no-such-file.rs: the")?, 1);
-        assert_eq!(lacks("tests.native", "tests.commands")?, 1);
-        assert_eq!(lacks("doc = \"Own calls that may wait.\"", "")?, 1);
-        assert_eq!(lacks("const.native", "const.nowhere")?, 1);
-        assert_eq!(lacks("doc = \"Own calls that may wait.\"", "const.core = \"MAX\"")?, 2);
+        assert_eq!(problem_count("xtask/src/limits.rs: the", "no-such-file.rs: the")?, 1);
+        assert_eq!(problem_count("tests.native", "tests.commands")?, 1);
+        assert_eq!(problem_count("doc = \"Own calls that may wait.\"", "")?, 1);
+        assert_eq!(problem_count("const.native", "const.nowhere")?, 1);
+        assert_eq!(problem_count("doc = \"Own calls that may wait.\"", "const.core = \"MAX\"")?, 2);
         assert_eq!(table(&format!("{ROW}{ROW}"))?.problems(&workspace).len(), 3);
         Ok(())
     }
 
     #[test]
-    fn a_block_is_replaced_between_its_marks_and_nothing_else() -> Result<()> {
+    fn only_the_lines_between_the_marks_are_replaced() -> Result<()> {
         let text = "a\n  // begin\n  old\n  old\n  // end\nb\n";
         assert_eq!(spliced(text, "// begin", "// end", "  new\n")?, "a\n  // begin\n  new\n  // end\nb\n");
         assert!(spliced(text, "// start", "// end", "").is_err());

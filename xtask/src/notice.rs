@@ -23,7 +23,7 @@ struct Crate {
     version: String,
     license: String,
     authors: Vec<String>,
-    /// The licence texts in the package of the crate.
+    /// The texts of the licence files in the package of the crate.
     texts: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ struct Package {
 /// Returns the part of NOTICE about the wasm of the package. `krate` is the folder of the crate that is compiled to the
 /// wasm.
 pub(crate) fn of_wasm(workspace: &Workspace, environment: &Environment, krate: &str, rustc: &str) -> Result<String> {
-    // The standard library would add further crates to the notice.
+    // NOTICE would have to name the crates of the standard library.
     if !workspace.read(&format!("{krate}/src/lib.rs"))?.contains("#![no_std]") {
         bail!("{krate} must be `no_std`: NOTICE names `core`, `alloc` and `compiler_builtins` only");
     }
@@ -81,7 +81,7 @@ fn linked_crates(tree: &str) -> BTreeSet<(&str, &str)> {
 fn read_crate(package: &Package) -> Result<Crate> {
     let Package { name, version, license, authors, manifest_path, .. } = package;
     let Some(license) = license.clone() else { bail!("{name} {version} must name a licence in its manifest") };
-    let folder = manifest_path.parent().context("a manifest in no folder")?;
+    let folder = manifest_path.parent().context("the path of a manifest must contain a folder")?;
     let mut texts = Vec::new();
     for file in texts_in(folder)? {
         texts.push(fs::read_to_string(&file).with_context(|| file.display().to_string())?);
@@ -89,8 +89,8 @@ fn read_crate(package: &Package) -> Result<Crate> {
     Ok(Crate { name: name.clone(), version: version.clone(), license, authors: authors.clone(), texts })
 }
 
-/// Returns the licence files of a package. Omits Apache-2.0 if the package has MIT, because one of the two is
-/// sufficient.
+/// Returns the licence files of a package. If one of the files is for MIT, omits the file for Apache-2.0, because one
+/// of these two licences is sufficient.
 fn texts_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = BTreeMap::new();
     for entry in folder.read_dir().with_context(|| folder.display().to_string())? {
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tree_is_parsed_with_any_text_after_a_version() {
+    fn names_and_versions_are_parsed_from_a_tree_with_any_text_after_a_version() {
         let tree = "portway-npm v0.1.0 (/somewhere/npm)\nslab v0.4.12\nslab v0.4.12 (*)\ncfg-if v1.0.5\n\n";
         let found: Vec<_> = linked_crates(tree).into_iter().collect();
         assert_eq!(found, [("cfg-if", "1.0.5"), ("portway-npm", "0.1.0"), ("slab", "0.4.12")]);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn mit_replaces_apache_and_other_licences_stay() -> Result<()> {
+    fn a_licence_file_for_apache_is_omitted_beside_one_for_mit() -> Result<()> {
         let folder = std::env::temp_dir().join(format!("portway-notice-{}", std::process::id()));
         fs::create_dir_all(&folder)?;
         for name in ["LICENSE-APACHE", "LICENSE-MIT", "LICENSE-UNICODE", "README.md", "Cargo.toml"] {

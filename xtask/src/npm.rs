@@ -1,5 +1,5 @@
-//! Checks the version of Node, and installs the packages of three lock files: package-lock.json in the root of the
-//! repository, and those of the suites `environments` and `peers`.
+//! Checks the version of Node, and installs the packages of three lock files. One lock file is in the root of the
+//! repository. The suites `environments` and `peers` have the others.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::workspace::Workspace;
 const NODE: (u32, u32) = (20, 19);
 
 /// Maximum time of `npm ci`.
-const LIMIT: Duration = Duration::from_secs(900);
+const NPM_TIMEOUT: Duration = Duration::from_secs(900);
 
 /// Installs the packages unless they are installed. Returns the folder of their programs.
 pub(crate) fn ensure(workspace: &Workspace) -> Result<PathBuf> {
@@ -48,7 +48,7 @@ pub(crate) fn peers(workspace: &Workspace, cache: &Cache) -> Result<PathBuf> {
 fn into_cache(workspace: &Workspace, cache: &Cache, suite: &str) -> Result<PathBuf> {
     let required = workspace.read(&format!("tests/{suite}/package-lock.json"))?;
     let folder = cache.path(suite);
-    // This file is written last, so a folder without it is incomplete.
+    // This file is written after the installation, so the installation is incomplete if the file is missing.
     let installed = folder.join("installed.json");
     let is_complete = || fs::read_to_string(&installed).is_ok_and(|installed| installed == required);
     if is_complete() {
@@ -72,19 +72,20 @@ fn into_cache(workspace: &Workspace, cache: &Cache, suite: &str) -> Result<PathB
 fn install(folder: &Path, log: &Path) -> Result<()> {
     let mut command = Environment::default().command("npm", folder)?;
     command.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]);
-    run_ok(&mut command, log, LIMIT).context("the npm packages could not be installed; does `npm ping` succeed?")?;
+    run_ok(&mut command, log, NPM_TIMEOUT)
+        .context("the npm packages could not be installed; does `npm ping` succeed?")?;
     Ok(())
 }
 
 fn check_node() -> Result<()> {
     let (major, minor) = NODE;
-    let how = format!("Install Node {major}.{minor} or newer with npm from https://nodejs.org");
+    let advice = format!("Install Node {major}.{minor} or newer with npm from https://nodejs.org");
     if find_in_path("npm").is_none() {
-        bail!("npm is not in PATH. {how}");
+        bail!("npm is not in PATH. {advice}");
     }
-    let version = capture(Command::new("node").arg("--version")).context(how.clone())?;
+    let version = capture(Command::new("node").arg("--version")).context(advice.clone())?;
     if parse_node(&version).is_none_or(|found| found < NODE) {
-        bail!("the node in PATH is {version}. {how}");
+        bail!("the node in PATH is {version}. {advice}");
     }
     Ok(())
 }
@@ -100,14 +101,15 @@ fn is_installed(workspace: &Workspace) -> Result<bool> {
     Ok(serde_json::from_str(&installed).is_ok_and(|installed| covers(&installed, &required)))
 }
 
-/// Returns whether each package of the lock file `required` is installed in the version that `required` names. File
-/// times are not compared, because `npm install` writes both lock files in any order.
+/// Returns whether the packages of the lock file `required` are installed, each in the version that `required` names.
+/// `installed` is the lock file that npm writes to node_modules. Its time is not compared with the time of `required`,
+/// because `npm install` writes both files in any order.
 fn covers(installed: &Value, required: &Value) -> bool {
     let Some(packages) = required.get("packages").and_then(Value::as_object) else { return false };
     packages.iter().filter(|(path, _)| path.starts_with("node_modules/")).all(|(path, package)| {
-        let here = installed.get("packages").and_then(|packages| packages.get(path));
-        match here {
-            Some(here) => here.get("version") == package.get("version"),
+        let found = installed.get("packages").and_then(|packages| packages.get(path));
+        match found {
+            Some(found) => found.get("version") == package.get("version"),
             // An optional package may be missing, such as a binary for another system.
             None => ["optional", "devOptional", "peer"].iter().any(|key| package.get(key).is_some()),
         }
@@ -120,7 +122,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_lock_file_is_covered_without_optional_packages() {
+    fn only_optional_packages_may_be_missing() {
         let required = json!({ "packages": {
             "": { "name": "root" },
             "node_modules/a": { "version": "1.0.0" },

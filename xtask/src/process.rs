@@ -56,8 +56,8 @@ pub(crate) fn run(command: &mut Command, log: &Path, limit: Duration) -> Result<
     Ok(Outcome { ending, output: String::from_utf8_lossy(output).into_owned() })
 }
 
-/// Runs `command` as [`run`] does, and returns its output. If the command fails, the error has the last lines of
-/// output.
+/// Runs `command` as [`run`] does, and returns its output. If the command fails, the error contains the last lines of
+/// the output.
 pub(crate) fn run_ok(command: &mut Command, log: &Path, limit: Duration) -> Result<String> {
     let outcome = run(command, log, limit)?;
     if outcome.success() {
@@ -74,10 +74,10 @@ pub(crate) fn run_ok(command: &mut Command, log: &Path, limit: Duration) -> Resu
 
 /// Returns the standard output of a short command.
 pub(crate) fn capture(command: &mut Command) -> Result<String> {
-    let shown = describe(command);
-    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start `{shown}`"))?;
+    let command_line = describe(command);
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start `{command_line}`"))?;
     if !output.status.success() {
-        bail!("`{shown}` failed ({})\n{}", output.status, tail(&String::from_utf8_lossy(&output.stderr), 10));
+        bail!("`{command_line}` failed ({})\n{}", output.status, tail(&String::from_utf8_lossy(&output.stderr), 10));
     }
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
@@ -96,7 +96,7 @@ pub(crate) fn clear(log: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Runs `work`. Prints a line with its name at the start, and a second line with its name and duration at the end.
+/// Runs `work`. Prints a line with `name` at the start, and a second line with `name` and the duration at the end.
 /// Other steps may print lines in between.
 pub(crate) fn step<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     eprintln!("  {name} ...");
@@ -137,8 +137,8 @@ fn wait(child: &mut Child, limit: Duration) -> Result<Ending> {
             return Ok(Ending::Exited(status));
         }
         if start.elapsed() > limit {
-            // If only its driver were killed, a browser would continue to run and to occupy its port. So all
-            // descendants are killed.
+            // All descendants are killed, too. For example, if only the driver of a browser were killed, the browser
+            // would continue to run.
             for process in descendants(child.id()) {
                 Command::new("kill").arg("-9").arg(process.to_string()).stderr(Stdio::null()).status().ok();
             }
@@ -150,7 +150,7 @@ fn wait(child: &mut Child, limit: Duration) -> Result<Ending> {
     }
 }
 
-/// Returns the descendants of the process `root`, which /proc lists.
+/// Returns the descendants of the process `root`, by the parents that /proc lists.
 fn descendants(root: u32) -> Vec<u32> {
     let mut parents = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -160,17 +160,17 @@ fn descendants(root: u32) -> Vec<u32> {
             parents.push((process, parent));
         }
     }
-    let mut family = vec![root];
+    let mut processes = vec![root];
     let mut next = 0;
-    while let Some(&member) = family.get(next) {
-        family.extend(parents.iter().filter(|(_, parent)| *parent == member).map(|(process, _)| *process));
+    while let Some(&member) = processes.get(next) {
+        processes.extend(parents.iter().filter(|(_, parent)| *parent == member).map(|(process, _)| *process));
         next += 1;
     }
-    family.split_off(1)
+    processes.split_off(1)
 }
 
-/// Returns the parent in a line of `/proc/<pid>/stat`: the second field after the name, which may contain spaces and
-/// `)`.
+/// Returns the parent in a line of `/proc/<pid>/stat`. The parent is the second field after the name of the program.
+/// The name is in brackets, and may contain spaces and brackets.
 fn parent_in_stat(stat: &str) -> Option<u32> {
     let (_, after_name) = stat.rsplit_once(')')?;
     after_name.split_whitespace().nth(1)?.parse().ok()
@@ -187,12 +187,12 @@ mod tests {
     }
 
     #[test]
-    fn tail_keeps_the_last_lines_with_text() {
+    fn tail_returns_the_last_non_blank_lines() {
         assert_eq!(tail("a\n\nb\nc\n", 2), "    b\n    c");
     }
 
     #[test]
-    fn a_process_over_its_limit_is_stopped_with_its_children() -> Result<()> {
+    fn a_process_is_stopped_after_its_time_limit() -> Result<()> {
         let log = std::env::temp_dir().join(format!("portway-xtask-limit-{}.log", std::process::id()));
         let mut command = Command::new("sh");
         command.args(["-c", "sleep 977 & echo started; wait"]);

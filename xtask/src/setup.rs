@@ -42,7 +42,7 @@ impl Setup {
         Ok(environment.with_path(bindgen).with_path(pack))
     }
 
-    /// Returns the environment of Node with the programs of the lock file's packages.
+    /// Returns the environment in which the programs of the npm packages are in PATH.
     pub(crate) fn node(&self) -> Result<Environment> {
         Ok(Environment::default().with_path(npm::ensure(&self.workspace)?))
     }
@@ -52,6 +52,7 @@ impl Setup {
         Ok(self.wasm()?.with_path(npm::ensure(&self.workspace)?))
     }
 
+    /// Finds a browser, and installs it if possible.
     pub(crate) fn browser(&self, engine: Engine) -> Found {
         engine.set_up(&self.workspace, &self.cache)
     }
@@ -84,7 +85,7 @@ impl Setup {
         Ok(complete)
     }
 
-    /// Prints shell lines for the use of cargo and wasm-pack without xtask.
+    /// Prints lines for a shell, so that cargo and wasm-pack can be used without xtask.
     pub(crate) fn print_environment(&self) -> Result<bool> {
         print!("{}", self.wasm_and_node()?.to_shell()?);
         Ok(true)

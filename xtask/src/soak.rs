@@ -13,7 +13,7 @@ pub(crate) const SCRIPT: &str = "tests/soak/run.mjs";
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The engine
+    /// The browser engine that makes the calls, or Node
     #[arg(long, value_enum, default_value = "chromium")]
     engine: Platform,
     /// The duration in minutes, at 100 000 calls a minute
@@ -49,19 +49,19 @@ impl Platform {
 pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     build::run(setup)?;
     let mut environment = setup.node()?;
-    let (mut name, mut screen) = ("node".to_owned(), &[][..]);
+    let (mut engine_name, mut screen) = ("node".to_owned(), &[][..]);
     if let Some(engine) = arguments.engine.browser() {
         let browser = match setup.browser(engine) {
             Ok(browser) => browser,
             Err(missing) => bail!("{engine} is missing: {missing}"),
         };
         environment = browser.for_scripts(environment);
-        (name, screen) = (engine.to_string(), browser.screen());
+        (engine_name, screen) = (engine.to_string(), browser.screen());
     }
     let mut words = screen.iter().chain(&["node", SCRIPT, "--engine"]);
     let Some(program) = words.next() else { bail!("nothing to run") };
     let mut command = environment.command(program, &setup.workspace.root)?;
-    command.args(words).arg(name);
+    command.args(words).arg(engine_name);
     if arguments.quick {
         command.arg("--quick");
     } else {

@@ -7,20 +7,21 @@ use anyhow::Result;
 use crate::process::capture;
 use crate::workspace::Workspace;
 
-/// The last commit before this rule applied. This commit and its ancestors are not checked, since history is not
+/// The last commit that is older than these rules. This commit and its ancestors are not checked, since history is not
 /// rewritten.
 const LAST_UNCHECKED: &str = "c089aba";
 
 const MAX_CHARACTERS: usize = 72;
 
-/// Imperatives that the check must accept, although they end in `ed`, `ing` or `s` like other forms of a verb.
+/// Imperatives that end in `ed`, `ing` or `s`. The check accepts them, although other verbs with these endings are not
+/// imperatives.
 const IMPERATIVES: &[&str] =
     &["alias", "bring", "embed", "exceed", "feed", "need", "ping", "proceed", "seed", "speed", "string"];
 
 /// Returns each breach as `commit: breach`, or `None` if the repository does not have [`LAST_UNCHECKED`].
 pub(crate) fn check(workspace: &Workspace) -> Result<Option<Vec<String>>> {
     let git = |arguments: &[&str]| capture(Command::new("git").arg("-C").arg(&workspace.root).args(arguments));
-    // An unpacked archive and a shallow clone do not have the commit.
+    // An unpacked archive and a shallow clone do not contain LAST_UNCHECKED.
     if git(&["rev-parse", "--quiet", "--verify", &format!("{LAST_UNCHECKED}^{{commit}}")]).is_err() {
         return Ok(None);
     }
@@ -32,6 +33,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Option<Vec<String>>> {
     Ok(Some(breaches.collect()))
 }
 
+/// Returns the rule that a subject breaks, or `None` for a valid subject.
 fn breach(subject: &str) -> Option<String> {
     let characters = subject.chars().count();
     if characters > MAX_CHARACTERS {
@@ -62,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn subjects_of_the_form_are_accepted() {
+    fn valid_subjects_are_accepted() {
         for subject in
             ["web: send the message", "bin, web: pass", "tests in src, xtask: bypass it", "js: embed a table"]
         {
@@ -72,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn other_subjects_are_found() {
+    fn invalid_subjects_are_reported() {
         let long = format!("web: {}", "a".repeat(68));
         for (subject, part) in [
             (long.as_str(), "at most 72 characters, got 73"),

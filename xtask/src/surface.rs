@@ -22,7 +22,7 @@ use crate::workspace::Workspace;
 const FORMAT: u64 = 57;
 
 /// Maximum time of rustdoc.
-const LIMIT: Duration = Duration::from_secs(600);
+const RUSTDOC_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// The script that lists the surface of pkg/.
 const NPM_SCRIPT: &str = "tests/packaging/surface.mjs";
@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     write: bool,
 }
 
-/// A library in Rust, and the target that it is built for.
+/// A library in Rust, with the target for which its surface is listed.
 #[derive(Clone, Copy)]
 pub(crate) enum Target {
     Proto,
@@ -90,7 +90,7 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     Ok(is_equal)
 }
 
-/// The error for an installed rustdoc that writes another version of the JSON format.
+/// The error for a rustdoc that writes another version of the JSON format than [`FORMAT`]. Contains that version.
 #[derive(Debug)]
 struct OtherFormat(Option<u64>);
 
@@ -123,7 +123,7 @@ pub(crate) fn check(setup: &Setup, target: Target) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "the public items of the library differ from {}:\n{}\n  to accept them, run `cargo xtask surface --write`",
+        "the public items of the library differ from {}:\n{}\n  to accept the differences, run `cargo xtask surface --write`",
         target.list(),
         differences.join("\n")
     )
@@ -133,7 +133,7 @@ pub(crate) fn check(setup: &Setup, target: Target) -> Result<()> {
 fn items(setup: &Setup, target: Target) -> Result<String> {
     let Setup { workspace, .. } = setup;
     // Cargo runs build scripts again whenever `RUSTC_BOOTSTRAP` has changed. This build has a separate folder, so that
-    // builds without the variable do not run them again.
+    // other builds, without this variable, do not run the build scripts again.
     let folder = workspace.path("target/surface");
     let mut command = rustdoc(setup, target)?;
     command
@@ -150,7 +150,7 @@ fn items(setup: &Setup, target: Target) -> Result<String> {
     command.args(["--", "-Zunstable-options", "--output-format", "json"]).env("RUSTC_BOOTSTRAP", "1");
     let log = workspace.log("surface");
     clear(&log)?;
-    run_ok(&mut command, &log, LIMIT)?;
+    run_ok(&mut command, &log, RUSTDOC_TIMEOUT)?;
 
     let text = fs::read_to_string(&json).with_context(|| json.display().to_string())?;
     let format = serde_json::from_str::<Value>(&text)?.get("format_version").and_then(Value::as_u64);
@@ -173,8 +173,8 @@ fn rustdoc(setup: &Setup, target: Target) -> Result<Command> {
     }
 }
 
-/// Returns the lines that do not occur equally often in both texts. `- ` marks a line that `found` lacks, and `+ `
-/// marks a line that `expected` lacks.
+/// Compares the lines of two texts without their order. Returns the lines that do not occur equally often in both
+/// texts. `- ` marks a line that `found` lacks, and `+ ` marks a line that `expected` lacks.
 fn differences(expected: &str, found: &str) -> Vec<String> {
     let mut counts: BTreeMap<&str, i64> = BTreeMap::new();
     for line in expected.lines() {

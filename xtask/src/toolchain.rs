@@ -1,6 +1,6 @@
-//! Finds a Rust toolchain that can build for wasm32. Tries, in this order, the active toolchain, the cache, and the
-//! active toolchain after rustup has added the target. On Debian, then tries the compiler of the distribution, with a
-//! standard library that xtask builds.
+//! Finds a Rust toolchain that can build for wasm32. Tries, in this order, the active toolchain, a toolchain in the
+//! cache, and the active toolchain after rustup has added the target. The last attempt is the compiler of Debian, with
+//! a standard library that xtask builds.
 
 use std::env;
 use std::ffi::OsString;
@@ -59,7 +59,7 @@ impl Toolchain {
             return Ok(toolchain);
         }
         if let Err(error) = &rustup_result {
-            eprintln!("  wasm target: rustup cannot add it ({error:#}); trying Debian's compiler");
+            eprintln!("  wasm target: rustup cannot add the target ({error:#}); trying Debian's compiler");
         }
         let debian_result = wasm_std::set_up(workspace, cache);
         if debian_result.is_ok()
@@ -68,7 +68,7 @@ impl Toolchain {
             return Ok(toolchain);
         }
         let reason = |result: Result<()>| match result {
-            Ok(()) => "it succeeded, but the target is still missing".to_owned(),
+            Ok(()) => "the installation succeeded, but the target is still missing".to_owned(),
             Err(error) => format!("{error:#}"),
         };
         bail!(
@@ -76,8 +76,8 @@ impl Toolchain {
              - the active toolchain is {}, which does not have the target\n\
              - `rustup target add {WASM}`: {}\n\
              - Debian's compiler: {}\n\
-             Install the target with rustup (https://rustup.rs) and `rustup target add {WASM}`, \
-             or on Debian as root with `apt-get install {}` and this command again.",
+             Install rustup (https://rustup.rs), and run `rustup target add {WASM}`. On Debian, you can run \
+             `apt-get install {}` as root instead. Then run this command again.",
             capture(rustc().arg("--version"))?,
             reason(rustup_result),
             reason(debian_result),
@@ -85,6 +85,7 @@ impl Toolchain {
         )
     }
 
+    /// Returns the toolchain with Debian's compiler, if [`wasm_std`] has completed its folder in the cache.
     fn debian(cache: &Cache) -> Result<Option<Self>> {
         let Some(folder) = wasm_std::finished(cache) else { return Ok(None) };
         let rustc_version = capture(Command::new(folder.join("bin/rustc")).arg("--version"))?;
@@ -117,7 +118,8 @@ impl Toolchain {
         }
     }
 
-    /// Returns the program and the first argument that run clippy. An error names the way to install clippy.
+    /// Returns the program and the first argument of a clippy command. If clippy is missing, the error describes its
+    /// installation.
     pub(crate) fn clippy(&self, workspace: &Workspace) -> Result<Vec<OsString>> {
         match &self.kind {
             Kind::Active => {
@@ -148,7 +150,7 @@ pub(crate) fn cargo() -> OsString {
     env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// Returns the compiler of the cargo that runs xtask.
+/// Returns a command for the compiler in `RUSTC`, or else for `rustc` in PATH.
 pub(crate) fn rustc() -> Command {
     Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
 }

@@ -1,5 +1,5 @@
 //! The Rust programs that builds and tests call: wasm-bindgen, wasm-pack, geckodriver, cargo-tarpaulin. A program in
-//! PATH is used if its version fits. Otherwise cargo installs it into the cache.
+//! PATH is used if its version is suitable. Otherwise, cargo installs the program into the cache.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::workspace::Workspace;
 pub(crate) struct Tool {
     /// The crate of the tool.
     krate: &'static str,
-    /// The programs of the crate. The first one reports the version.
+    /// The programs of the crate. The option `--version` of the first program prints the version.
     programs: &'static [&'static str],
     version: String,
     /// Whether a newer version is accepted.
@@ -71,12 +71,13 @@ impl Tool {
         self.programs.iter().all(|program| folder.join(program).is_file())
     }
 
+    /// Returns the folder in PATH with the programs, if their version is suitable.
     fn in_path(&self) -> Option<PathBuf> {
         let folder = find_in_path(self.programs.first()?)?.parent()?.to_path_buf();
         let output = capture(Command::new(folder.join(self.programs.first()?)).arg("--version")).ok()?;
         let found = version_in(&output)?;
-        let fits = found == self.version || (self.accepts_newer && numbers(found) > numbers(&self.version));
-        (fits && self.is_complete(&folder)).then_some(folder)
+        let is_suitable = found == self.version || (self.accepts_newer && numbers(found) > numbers(&self.version));
+        (is_suitable && self.is_complete(&folder)).then_some(folder)
     }
 
     fn install(&self, workspace: &Workspace, cache: &Cache, root: &Path) -> Result<()> {
@@ -130,8 +131,8 @@ enum Dependencies {
     Newest,
 }
 
-/// Installs a tool with the versions in its lock file. A mirror of the registry may lack one of these versions. Only in
-/// this case, cargo uses the newest versions. This is safe, because no package of this repository contains the tool.
+/// Installs a tool with the versions in its lock file. If the registry lacks one of these versions, as a mirror may,
+/// cargo uses the newest versions. This is safe, because no package of this repository contains the tool.
 fn install_with(mut attempt: impl FnMut(Dependencies) -> Result<Outcome>) -> Result<Outcome> {
     let outcome = attempt(Dependencies::Locked)?;
     if outcome.success() || !lacks_locked_version(&outcome.output) {
@@ -160,6 +161,7 @@ fn version_in(text: &str) -> Option<&str> {
     text.split([' ', '\n', '(', ')']).find(|word| word.contains('.') && numbers(word).is_some())
 }
 
+/// Returns the numbers of a version, without a pre-release and build metadata.
 fn numbers(version: &str) -> Option<Vec<u32>> {
     let release = version.split(['-', '+']).next()?;
     release.split('.').map(|part| part.parse().ok()).collect()
@@ -178,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_are_installed_by_their_lock_file() -> Result<()> {
+    fn a_tool_is_installed_with_or_without_its_lock_file() -> Result<()> {
         let tool =
             Tool { krate: "some-tool", programs: &["some-tool"], version: "1.2.3".to_owned(), accepts_newer: false };
         let cache = Cache::open()?;
@@ -186,22 +188,22 @@ mod tests {
             let command = tool.install_command(&cache, Path::new("tools"), dependencies)?;
             Ok(command.get_args().map(|argument| argument.to_string_lossy().into_owned()).collect())
         };
-        let without = ["install", "some-tool", "--version", "1.2.3", "--root", "tools"];
-        assert_eq!(arguments(Dependencies::Newest)?, without);
-        assert_eq!(arguments(Dependencies::Locked)?, [&without[..], &["--locked"]].concat());
+        let without_lock_file = ["install", "some-tool", "--version", "1.2.3", "--root", "tools"];
+        assert_eq!(arguments(Dependencies::Newest)?, without_lock_file);
+        assert_eq!(arguments(Dependencies::Locked)?, [&without_lock_file[..], &["--locked"]].concat());
         Ok(())
     }
 
     #[test]
     fn only_a_missing_version_disables_the_lock_file() -> Result<()> {
         let attempts = |program: &str, output: &str| -> Result<Vec<_>> {
-            let mut made = Vec::new();
+            let mut attempts = Vec::new();
             let status = Command::new(program).status()?;
             install_with(|dependencies| {
-                made.push(dependencies);
+                attempts.push(dependencies);
                 Ok(Outcome { ending: Ending::Exited(status), output: output.to_owned() })
             })?;
-            Ok(made)
+            Ok(attempts)
         };
         let missing =
             "error: failed to select a version for the requirement `webpki-roots = \"^1.0.10\"` (locked to 1.0.11)";

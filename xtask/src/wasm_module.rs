@@ -23,7 +23,7 @@ pub(crate) fn build(setup: &Setup, package: &str, destination: &str) -> Result<(
     let name = format!("{}.wasm", package.replace('-', "_"));
     let built = workspace.wasm_target().join(WASM).join("release").join(name);
     let destination = workspace.path(destination);
-    fs::create_dir_all(destination.parent().context("no folder")?)?;
+    fs::create_dir_all(destination.parent().context("the destination must be in a folder")?)?;
     fs::copy(&built, destination).with_context(|| built.display().to_string())?;
     Ok(())
 }

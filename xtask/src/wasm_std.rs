@@ -1,6 +1,6 @@
 //! Builds a standard library for wasm32 from Debian's sources, because Debian's compiler has no such library. The
-//! result is a toolchain folder in the cache. Its programs and links refer to the installed compiler, which is not
-//! changed.
+//! result is a toolchain folder in the cache. The programs and links in this folder refer to the installed compiler.
+//! The installed compiler is not changed.
 
 use std::env::consts::ARCH;
 use std::fs;
@@ -58,8 +58,8 @@ fn has_compiler_and_sources() -> bool {
     Path::new(CARGO).exists() && Path::new(&sysroot).join("lib/rustlib/src/rust/library/std/Cargo.toml").exists()
 }
 
-/// Returns the toolchain folder for the installed compiler. Each version has its own folder, since a standard library
-/// works only with the compiler version that built it.
+/// Returns the toolchain folder for the installed compiler. Each compiler version has a separate folder, since a
+/// standard library works only with the compiler version that built the library.
 fn folder(cache: &Cache) -> Result<PathBuf> {
     let version = capture(Command::new(RUSTC).arg("--version"))?;
     Ok(cache.path("toolchains").join(folder_name(&version)))
@@ -115,12 +115,12 @@ fn write_toolchain(folder: &Path, final_folder: &Path, libraries: &[PathBuf]) ->
     }
 
     let host = host_triple()?;
-    let debian =
+    let debian_folder =
         PathBuf::from(capture(Command::new(RUSTC).args(["--print", "sysroot"]))?).join("lib/rustlib").join(&host);
     let links = folder.join("lib/rustlib").join(&host);
     fs::create_dir_all(links.join("bin"))?;
-    link_entries(&debian, &links, "bin")?;
-    link_entries(&debian.join("bin"), &links.join("bin"), "rust-lld")?;
+    link_entries(&debian_folder, &links, "bin")?;
+    link_entries(&debian_folder.join("bin"), &links.join("bin"), "rust-lld")?;
     symlink(linker(&host)?, links.join("bin/rust-lld"))?;
 
     let programs = folder.join("bin");
@@ -147,8 +147,8 @@ fn link_entries(from: &Path, to: &Path, excluded: &str) -> Result<()> {
     Ok(())
 }
 
-/// Finds a linker for wasm, which Debian's compiler does not contain. Looks in rustup's toolchain first, and then for
-/// `rust-lld` and `lld` in `PATH`.
+/// Finds a linker for wasm, because Debian's compiler does not contain one. Searches rustup's toolchain first, and then
+/// PATH for `rust-lld` and `lld`.
 fn linker(host: &str) -> Result<PathBuf> {
     let rustup = capture(Command::new("rustc").args(["--print", "sysroot"])).ok().map(PathBuf::from);
     let of_rustup = rustup.map(|sysroot| sysroot.join("lib/rustlib").join(host).join("bin/rust-lld"));

@@ -53,8 +53,8 @@ impl Workspace {
         fs::read_to_string(self.path(relative)).with_context(|| format!("cannot read {relative}"))
     }
 
-    /// Returns the members that only build for wasm32: the npm package, and members with `wasm-only = true` in
-    /// `[package.metadata.xtask]`.
+    /// Returns the workspace members that only build for wasm32: the npm package, and members with `wasm-only = true`
+    /// in `[package.metadata.xtask]`.
     pub(crate) fn wasm_only_packages(&self) -> Result<Vec<String>> {
         let package_of_npm = self.path(&self.matrix()?.build.krate).join("Cargo.toml");
         self.packages(|package| {
@@ -63,13 +63,13 @@ impl Workspace {
         })
     }
 
-    /// Returns the members whose library builds for the host and for wasm32: those with `wasm-too = true` in
+    /// Returns the workspace members whose library builds for the host and for wasm32. They have `wasm-too = true` in
     /// `[package.metadata.xtask]`.
     pub(crate) fn wasm_too_packages(&self) -> Result<Vec<String>> {
         self.packages(|package| has_flag(package, "wasm-too"))
     }
 
-    /// Returns the names of the members that match a predicate.
+    /// Returns the names of the workspace members for which `is_wanted` returns true.
     fn packages(&self, is_wanted: impl Fn(&Value) -> bool) -> Result<Vec<String>> {
         let mut command = Environment::default().command(&cargo().to_string_lossy(), &self.root)?;
         command.args(["metadata", "--no-deps", "--format-version", "1"]);
@@ -80,6 +80,7 @@ impl Workspace {
         Ok(packages.iter().filter(|package| is_wanted(package)).filter_map(name).collect())
     }
 
+    /// Parses wasm-pack.toml.
     pub(crate) fn matrix(&self) -> Result<Matrix> {
         toml::from_str(&self.read("wasm-pack.toml")?).context("cannot parse wasm-pack.toml")
     }
@@ -125,7 +126,7 @@ pub(crate) struct Size {
     pub(crate) addition: Vec<Addition>,
 }
 
-/// A module that pages load in addition to another one.
+/// A module `file` that pages load in addition to the module `to`.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Addition {
@@ -167,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn version_is_looked_up_by_exact_name() -> Result<()> {
+    fn the_version_of_a_package_is_found_by_its_exact_name() -> Result<()> {
         let lock = "version = 4\n[[package]]\nname = \"wasm-bindgen-macro\"\nversion = \"1.0.0\"\n\
                     [[package]]\nname = \"wasm-bindgen\"\nversion = \"0.2.130\"\n";
         assert_eq!(locked_version(lock, "wasm-bindgen")?.as_deref(), Some("0.2.130"));
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn the_matrix_of_the_repository_is_understood() -> Result<()> {
+    fn wasm_pack_toml_of_the_repository_is_parsed() -> Result<()> {
         let matrix = Workspace::find()?.matrix()?;
         assert!(matrix.size.gzip_budget > 0);
         assert!(matrix.entry.iter().any(|entry| entry.output == "portway.js"));

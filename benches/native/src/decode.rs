@@ -30,8 +30,8 @@ pub(crate) fn measure(prepare: fn(Vec<u8>) -> Vec<u8>, decode: fn(&[u8]) -> Resu
         let start = Instant::now();
         let mut bytes = 0;
         while start.elapsed() < MIN_DURATION {
-            let found = decode(stream)?;
-            ensure!(found == expected, "the decoder must find {expected} messages, got {found}");
+            let message_count = decode(stream)?;
+            ensure!(message_count == expected, "the decoder must find {expected} messages, got {message_count}");
             bytes += stream.len();
         }
         Ok(json!({ "mbs": bytes as f64 / 1e6 / start.elapsed().as_secs_f64() }))

@@ -12,8 +12,8 @@ use crate::worker;
 /// The minimum duration of a measurement.
 const MIN_DURATION: Duration = Duration::from_millis(60);
 
-/// Answers commands. A command consists of two lengths in bytes: the length that every payload has, and the sum of the
-/// lengths of all payloads.
+/// Answers commands. A command consists of two lengths in bytes: the length of each payload, and the sum of the lengths
+/// of all payloads. `work` decodes or copies a stream, and returns whether all frames were found.
 pub(crate) fn measure(work: fn(&mut Stream) -> bool) -> Result<()> {
     let mut streams = HashMap::new();
     worker::run(|words| {

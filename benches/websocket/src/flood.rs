@@ -12,8 +12,8 @@ use crate::worker;
 const CHUNK_BYTES: usize = 256 * 1024;
 
 /// Answers commands. A command consists of a port, the number of notifications, and the method of a request that must
-/// precede `flood`. The method `-` stands for no request. rpc-websockets sends an event only to clients that have
-/// called `rpc.on`.
+/// precede `flood`. If no request is necessary, the method is `-`. For example, rpc-websockets sends an event only to
+/// clients that have called `rpc.on`.
 pub(crate) fn run() -> Result<()> {
     worker::run(|words| {
         let [port, count, before] = words else { bail!("the command must be PORT COUNT BEFORE, got {words:?}") };

@@ -27,10 +27,10 @@ pub(crate) fn run() -> Result<()> {
             plan = Plan::new(count);
         }
         let connections: usize = connections.parse()?;
-        let share = count / connections;
+        let per_connection = count / connections;
         let mut exchanges = Vec::new();
         for number in 0..connections {
-            let exchange = Exchange::new(&plan, number * share, share, depth, expected);
+            let exchange = Exchange::new(&plan, number * per_connection, per_connection, depth, expected);
             exchanges.push((connect(port)?, exchange));
         }
         let start = Instant::now();
@@ -39,7 +39,7 @@ pub(crate) fn run() -> Result<()> {
         } else {
             run_all(exchanges)?;
         }
-        Ok(json!({ "rps": (share * connections) as f64 / start.elapsed().as_secs_f64() }))
+        Ok(json!({ "rps": (per_connection * connections) as f64 / start.elapsed().as_secs_f64() }))
     })
 }
 
@@ -67,7 +67,7 @@ impl Plan {
     }
 }
 
-/// The requests of one connection.
+/// The requests of one connection: `count` requests from the index `first`, of which `sent` are sent.
 struct Exchange<'a> {
     plan: &'a Plan,
     first: usize,
@@ -82,7 +82,7 @@ impl<'a> Exchange<'a> {
         Self { plan, first, count, depth, sent: 0, answers: Counter::of_each(expected) }
     }
 
-    /// Returns the next requests to send.
+    /// Returns the frames of the requests that can be sent now, so that at most `depth` requests are pending.
     fn next(&mut self) -> &'a [u8] {
         let until = self.count.min(self.answers.count + self.depth);
         let from = core::mem::replace(&mut self.sent, until);

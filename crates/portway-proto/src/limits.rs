@@ -55,8 +55,8 @@ pub struct Limits {
     /// answered with -32600 `header-too-large`. Default 8 192 (8 KiB).
     pub header_bytes: usize,
     /// Maximum time that a message on a byte stream may take from its first byte to its last, in milliseconds.
-    /// Afterwards the message is dropped. While outgoing calls are pending, the limit applies to the time since its
-    /// latest byte. Default 30 000.
+    /// Afterwards the message is dropped. While outgoing calls are pending, the limit applies to the time since the
+    /// latest byte of the message. Default 30 000.
     pub partial_frame_ms: u64,
     /// Maximum nesting of a message that is decoded from text, inclusive. A message with deeper nesting is answered
     /// with -32600 `nesting-too-deep`. Default 128.

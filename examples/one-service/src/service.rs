@@ -12,7 +12,7 @@ use crate::pause::pause;
 const NO_FACTORS: ErrorCode = ErrorCode::new(-32001);
 
 /// The number of integers that are checked between two pauses.
-const PIECE: u32 = 10_000;
+const PAUSE_INTERVAL: u32 = 10_000;
 
 /// Registers the handlers of the service. The methods are:
 /// - `countPrimes { below }` returns `{ count, largest }`. It reports progress `{ checked, of }` and can be cancelled;
@@ -23,15 +23,15 @@ const PIECE: u32 = 10_000;
 pub fn add_methods(server: &Server) {
     let session = Arc::new(Session { most: AtomicU32::new(10_000_000), counting: AtomicU32::new(0) });
 
-    let counted = Arc::clone(&session);
-    server.method("countPrimes", move |params, context| count_primes(Arc::clone(&counted), params, context));
+    let count_session = Arc::clone(&session);
+    server.method("countPrimes", move |params, context| count_primes(Arc::clone(&count_session), params, context));
     server.method_sync("factor", |params, _| factor(params));
-    let limited = Arc::clone(&session);
-    server.on_notify("limit", move |Limit { most }, _| limited.most.store(most, Ordering::Relaxed));
+    let limit_session = Arc::clone(&session);
+    server.on_notify("limit", move |Limit { most }, _| limit_session.most.store(most, Ordering::Relaxed));
     server.method_sync("status", move |(), _| Ok::<_, RpcError>(session.status()));
 }
 
-/// The state for one caller. A worker has one caller. On a socket, each connection has a separate server.
+/// The state for one caller. A worker has one caller. On a socket, each connection has a separate server and session.
 struct Session {
     most: AtomicU32,
     counting: AtomicU32,
@@ -99,11 +99,11 @@ async fn count_primes(
     }
     let _counting = Counting::begin(session);
     let mut primes = Primes::default();
-    for checked in (0..below).step_by(PIECE as usize) {
+    for checked in (0..below).step_by(PAUSE_INTERVAL as usize) {
         context.progress(&Progress { checked, of: below })?;
         // Other requests are handled during the pause. A cancellation during the pause drops this future.
         pause().await;
-        for prime in (checked..below.min(checked.saturating_add(PIECE))).filter(|&number| is_prime(number)) {
+        for prime in (checked..below.min(checked.saturating_add(PAUSE_INTERVAL))).filter(|&number| is_prime(number)) {
             primes = Primes { count: primes.count + 1, largest: Some(prime) };
         }
     }
@@ -138,7 +138,7 @@ fn is_prime(number: u32) -> bool {
 
 /// Returns the smallest prime that divides the number, or `None` for 0 and 1.
 fn smallest_factor(number: u32) -> Option<u32> {
-    let proper =
+    let proper_divisor =
         (2..).take_while(|&divisor| divisor <= number / divisor).find(|&divisor| number.is_multiple_of(divisor));
-    proper.or_else(|| (number > 1).then_some(number))
+    proper_divisor.or_else(|| (number > 1).then_some(number))
 }

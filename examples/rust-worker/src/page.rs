@@ -6,6 +6,7 @@ use web_sys::{Window, Worker, WorkerOptions, WorkerType};
 
 use crate::CountPrimes;
 
+/// Runs in the page.
 pub(crate) async fn run(window: &Window) -> Result<(), JsValue> {
     let document = window.document().ok_or("no document")?;
     let show = |id: &str, text: &str| {
@@ -34,9 +35,9 @@ pub(crate) async fn run(window: &Window) -> Result<(), JsValue> {
         other => show("error", &format!("unexpected: {other:?}")),
     }
 
-    // Dropping a call cancels it: the worker stops counting, and handles the next call.
+    // A dropped call is cancelled: the worker stops counting, and then handles the next call.
     drop(client.call::<u32>("countPrimes", &CountPrimes { below: 10_000_000 }).start());
-    let few: u32 = client.call("countPrimes", &CountPrimes { below: 10 }).await?;
-    show("after", &format!("There are {few} primes below 10."));
+    let small_count: u32 = client.call("countPrimes", &CountPrimes { below: 10 }).await?;
+    show("after", &format!("There are {small_count} primes below 10."));
     Ok(())
 }

@@ -8,6 +8,7 @@ use crate::CountPrimes;
 
 const MAX_BELOW: u32 = 10_000_000;
 
+/// Runs in the worker.
 pub(crate) fn run() -> Result<(), JsValue> {
     let server = Server::new(Transport::current_worker()?);
     server.method("countPrimes", count_primes);
@@ -23,7 +24,8 @@ async fn count_primes(CountPrimes { below }: CountPrimes, context: Context) -> R
     for start in (0..below).step_by(10_000) {
         count += (start..below.min(start + 10_000)).filter(|&n| is_prime(n)).count();
         context.progress(&(f64::from(start) / f64::from(below)))?;
-        // The worker handles messages during this wait. A cancellation drops this future.
+        // The worker handles messages during this timer. If a cancellation arrives, the server drops the future of this
+        // request.
         TimeoutFuture::new(0).await;
     }
     Ok(count)

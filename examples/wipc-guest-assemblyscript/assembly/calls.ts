@@ -1,4 +1,5 @@
-// The server side of JSON-RPC 2.0 (https://www.jsonrpc.org/specification), without batches.
+// The server side of JSON-RPC 2.0 (https://www.jsonrpc.org/specification), without batches. Ids, methods and params are
+// JSON texts: a string contains its quotation marks.
 
 import { elementsOf, membersOf } from "./json";
 
@@ -22,6 +23,7 @@ export function answer(message: string): string | null {
   return call(members.get("id"), method, params);
 }
 
+/** Runs a method. Returns the response. */
 function call(id: string, method: string, params: string): string {
   if (method == '"echo"') return success(id, params);
   if (method == '"add"') {
@@ -39,12 +41,13 @@ function isNumber(text: string): bool {
   return (first == 0x2d || (first >= 0x30 && first <= 0x39)) && isFinite(F64.parseFloat(text));
 }
 
-/** Returns a number as JSON. A whole number has no decimal point. */
+/** Returns a number as JSON. A whole number has no decimal point, and an infinite number becomes null. */
 function asJson(number: f64): string {
   const isWhole = Math.trunc(number) == number && Math.abs(number) <= <f64>F64.MAX_SAFE_INTEGER;
   return isWhole ? (<i64>number).toString() : isFinite(number) ? number.toString() : "null";
 }
 
+/** Returns the id for an error response. */
 function idOf(members: Map<string, string>): string {
   const id = members.has("id") ? members.get("id") : "null";
   // An id of another type is invalid, so the response has the id null.

@@ -8,7 +8,7 @@ export const CALL: u8 = 2;
 export const DATA: u8 = 3;
 
 const MAGIC: u32 = 0x43504957;
-const HEADER: usize = 9;
+const HEADER_BYTES: usize = 9;
 /** The maximum length of a payload. The memory of the guest must have space for two copies of a payload. */
 const MAX_PAYLOAD_BYTES: u32 = 256 << 20;
 /** The minimum number of free bytes in the buffer before each read. */
@@ -22,6 +22,7 @@ export class Frame {
 export class FrameReader {
   private buffer: usize = heap.alloc(MIN_FREE_BYTES);
   private capacity: usize = MIN_FREE_BYTES;
+  /** The unread bytes of the buffer are from `start` to `end`. */
   private start: usize = 0;
   private end: usize = 0;
 
@@ -41,11 +42,11 @@ export class FrameReader {
         this.start += 1;
         continue;
       }
-      if (available < HEADER) return null;
+      if (available < HEADER_BYTES) return null;
       const length = <usize>load<u32>(at, 5);
-      if (available - HEADER < length) return null;
-      this.start += HEADER + length;
-      return new Frame(load<u8>(at, 4), at + HEADER, length);
+      if (available - HEADER_BYTES < length) return null;
+      this.start += HEADER_BYTES + length;
+      return new Frame(load<u8>(at, 4), at + HEADER_BYTES, length);
     }
     return null;
   }
@@ -70,22 +71,22 @@ export class FrameReader {
   }
 }
 
-/** Returns whether the bytes begin with a header, or are the beginning of a header. */
+/** Returns whether the bytes begin with a valid header, or are the beginning of a possible header. */
 function beginsFrame(at: usize, available: usize): bool {
   for (let index: usize = 0; index < 4 && index < available; index++) {
     if (load<u8>(at + index) != <u8>(MAGIC >> (<u32>index << 3))) return false;
   }
   if (available > 4 && load<u8>(at, 4) > DATA) return false;
-  return available < HEADER || load<u32>(at, 5) <= MAX_PAYLOAD_BYTES;
+  return available < HEADER_BYTES || load<u32>(at, 5) <= MAX_PAYLOAD_BYTES;
 }
 
-/** Copies a frame to one buffer and writes this buffer, so that no other output is mixed with the frame. */
+/** Writes a frame. The header and the payload are written together, so that no other output is between them. */
 export function writeFrame(type: u8, payload: usize, length: usize): void {
-  const frame = heap.alloc(HEADER + length);
+  const frame = heap.alloc(HEADER_BYTES + length);
   store<u32>(frame, MAGIC);
   store<u8>(frame, type, 4);
   store<u32>(frame, <u32>length, 5);
-  memory.copy(frame + HEADER, payload, length);
-  write(STDOUT, frame, HEADER + length);
+  memory.copy(frame + HEADER_BYTES, payload, length);
+  write(STDOUT, frame, HEADER_BYTES + length);
   heap.free(frame);
 }

@@ -1,4 +1,4 @@
-// A guest: it sends OPEN, answers calls, sends data back, and exits after CLOSE or at the end of input.
+// A guest. It sends OPEN, answers calls, sends DATA frames back, and exits after CLOSE or at the end of its input.
 
 import { answer } from "./calls";
 import { CALL, CLOSE, DATA, FrameReader, OPEN, writeFrame } from "./frames";

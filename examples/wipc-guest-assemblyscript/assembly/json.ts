@@ -1,6 +1,9 @@
-// A JSON scanner. It returns the members of an object and the elements of an array as text, and does not decode them.
+// A JSON scanner. It returns the members of an object or the elements of an array as JSON texts, without decoding them.
 
-/** Returns the end of the value that begins at `from`, or -1. Counts brackets, and does not validate the value. */
+/**
+ * Returns the index after the value that begins at `from`, or -1 if the value is absent or incomplete. Only counts
+ * brackets: the value may still be invalid JSON.
+ */
 function endOfValue(text: string, from: i32): i32 {
   let depth = 0;
   for (let at = from; at < text.length; at++) {
@@ -12,7 +15,7 @@ function endOfValue(text: string, from: i32): i32 {
     } else if (code == 0x7b || code == 0x5b) {
       depth += 1;
     } else if (code == 0x7d || code == 0x5d) {
-      // The closing bracket of the enclosing object or array ends a number or a word.
+      // The closing bracket of the enclosing object or array ends a number, true, false or null.
       if (depth == 0) return at == from ? -1 : at;
       depth -= 1;
       if (depth == 0) return at + 1;
@@ -23,6 +26,7 @@ function endOfValue(text: string, from: i32): i32 {
   return depth == 0 && text.length > from ? text.length : -1;
 }
 
+/** Returns the index after the string that begins at `from`, or -1 if the string is incomplete. */
 function endOfString(text: string, from: i32): i32 {
   for (let at = from + 1; at < text.length; at++) {
     const code = text.charCodeAt(at);
@@ -41,7 +45,7 @@ function skipBlanks(text: string, from: i32): i32 {
   return from;
 }
 
-/** Returns the members of an object by their names, or null for another value. Escapes in names are not decoded. */
+/** Returns the members of an object by their names, or null for any other text. Escapes in names are not decoded. */
 export function membersOf(text: string): Map<string, string> | null {
   const members = new Map<string, string>();
   const parts = partsOf(text, 0x7b, 0x7d, true);
@@ -53,17 +57,21 @@ export function membersOf(text: string): Map<string, string> | null {
   return members;
 }
 
-/** Returns the elements of an array, or null for another value. */
+/** Returns the elements of an array, or null for any other text. */
 export function elementsOf(text: string): string[] | null {
   return partsOf(text, 0x5b, 0x5d, false);
 }
 
+/**
+ * Returns the values between the brackets `open` and `close`, or null for any other text. If `named` is true, the name
+ * of a value precedes each value.
+ */
 function partsOf(text: string, open: i32, close: i32, named: bool): string[] | null {
   const parts = new Array<string>();
   let at = skipBlanks(text, 0);
   if (at >= text.length || text.charCodeAt(at) != open) return null;
   at = skipBlanks(text, at + 1);
-  if (at < text.length && text.charCodeAt(at) == close) return atEnd(text, at + 1) ? parts : null;
+  if (at < text.length && text.charCodeAt(at) == close) return isAtEnd(text, at + 1) ? parts : null;
   while (at < text.length) {
     if (named) {
       if (text.charCodeAt(at) != 0x22) return null;
@@ -80,13 +88,13 @@ function partsOf(text: string, open: i32, close: i32, named: bool): string[] | n
     at = skipBlanks(text, end);
     if (at >= text.length) return null;
     const code = text.charCodeAt(at);
-    if (code == close) return atEnd(text, at + 1) ? parts : null;
+    if (code == close) return isAtEnd(text, at + 1) ? parts : null;
     if (code != 0x2c) return null;
     at = skipBlanks(text, at + 1);
   }
   return null;
 }
 
-function atEnd(text: string, at: i32): bool {
+function isAtEnd(text: string, at: i32): bool {
   return skipBlanks(text, at) == text.length;
 }

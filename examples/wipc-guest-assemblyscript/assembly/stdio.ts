@@ -1,5 +1,6 @@
-// Standard input, output and error, by two functions of WASI. `buffers` is the address of `count` pairs, each with the
-// address and the length of a buffer. `transferred` is the address at which WASI stores the number of bytes.
+// Standard input, output and error, by two functions of WASI. The functions have the same parameters: `buffers` is the
+// address of `count` pairs, each with the address and the length of a buffer. `transferred` is the address at which
+// WASI stores the number of transferred bytes.
 
 // @ts-ignore: decorator
 @external("wasi_snapshot_preview1", "fd_read")

@@ -21,7 +21,7 @@ pub fn serve(input: impl Read, output: impl Write) -> io::Result<()> {
         .method("echo", |value: Value, _| Ok::<_, RpcError>(value))
         .method("count", move |(by,): (i64,), host| {
             total = total.saturating_add(by);
-            // The notification is sent before the response, like progress.
+            // A notification that a handler sends arrives before the response of this handler.
             host.notify("total", &[total]).map_err(|problem| RpcError::internal(problem.to_string()))?;
             Ok::<_, RpcError>(total)
         })

@@ -14,7 +14,7 @@ impl Read for Stdin {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let vector = Iovec { buf: buffer.as_mut_ptr(), buf_len: buffer.len() };
         // SAFETY: `vector` points to `buffer`, which is borrowed mutably during the call.
-        unsafe { wasi::fd_read(STDIN, &[vector]) }.map_err(failed)
+        unsafe { wasi::fd_read(STDIN, &[vector]) }.map_err(to_io_error)
     }
 }
 
@@ -24,7 +24,7 @@ impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let vector = Ciovec { buf: bytes.as_ptr(), buf_len: bytes.len() };
         // SAFETY: `vector` points to `bytes`, which is borrowed during the call.
-        unsafe { wasi::fd_write(STDOUT, &[vector]) }.map_err(failed)
+        unsafe { wasi::fd_write(STDOUT, &[vector]) }.map_err(to_io_error)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -32,7 +32,7 @@ impl Write for Stdout {
     }
 }
 
-fn failed(error: wasi::Errno) -> io::Error {
+fn to_io_error(error: wasi::Errno) -> io::Error {
     io::Error::other(error.to_string())
 }
 

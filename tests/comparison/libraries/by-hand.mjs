@@ -1,5 +1,5 @@
-// Some libraries leave it to the application to post messages and to listen for them. This file has the code that such
-// an application would write.
+// With some libraries, the application itself must post the messages and listen for them. This file has the code that
+// such an application would write.
 
 /**
  * Returns the channel of an endpoint. For an iframe or a parent window, the channel accepts only messages that the

@@ -24,10 +24,10 @@ export function tap(...ports) {
  */
 export async function ending(promise, limit = 2000) {
   try {
-    const made = typeof promise === "function" ? promise() : promise;
+    const result = typeof promise === "function" ? promise() : promise;
     let timer;
     const late = new Promise((resolve) => (timer = setTimeout(() => resolve({ state: "pending" }), limit)));
-    const settled = Promise.resolve(made).then(
+    const settled = Promise.resolve(result).then(
       (value) => ({ state: "fulfilled", value }),
       (error) => ({ state: "rejected", error }),
     );

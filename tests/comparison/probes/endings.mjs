@@ -29,8 +29,8 @@ export const endings = [
       await fail(500);
       const before = await fail(500);
       // A leaked call costs 2000 bytes. The engine itself sometimes retains fewer than 100 bytes for each call.
-      const stays = ((await fail(5000)) - before) / 5000 < 500;
-      return outcome(stays ? "yes" : "no", stays ? "the heap stays" : "the heap grows with each call");
+      const isConstant = ((await fail(5000)) - before) / 5000 < 500;
+      return outcome(isConstant ? "yes" : "no", isConstant ? "the heap stays" : "the heap grows with each call");
     },
   },
   {

@@ -56,8 +56,8 @@ export const features = [
         stack: /\n +at /,
         ...secrets,
       };
-      const crossed = Object.keys(parts).filter((part) => texts.some((text) => text.search(parts[part]) >= 0));
-      return outcome(crossed.join(", "), crossed.join(", "));
+      const receivedParts = Object.keys(parts).filter((part) => texts.some((text) => text.search(parts[part]) >= 0));
+      return outcome(receivedParts.join(", "), receivedParts.join(", "));
     },
   },
   {
@@ -112,10 +112,10 @@ export const features = [
         give: (_, { transfer }) => transfer?.({ buffer: back }, [back]) ?? { buffer: back },
       });
       const buffer = new ArrayBuffer(8);
-      const taken = callWithTransfer && (await ending(callWithTransfer("take", { buffer }, [buffer])));
-      const given = await ending(call("give", {}));
-      const params = taken?.value === 8 && buffer.byteLength === 0;
-      const results = given.value?.buffer.byteLength === 8 && back.byteLength === 0;
+      const takeOutcome = callWithTransfer && (await ending(callWithTransfer("take", { buffer }, [buffer])));
+      const giveOutcome = await ending(call("give", {}));
+      const params = takeOutcome?.value === 8 && buffer.byteLength === 0;
+      const results = giveOutcome.value?.buffer.byteLength === 8 && back.byteLength === 0;
       const says = params && results ? "yes" : params ? "params only" : results ? "results only" : "no";
       return outcome(says, `params: ${params}, results: ${results}`);
     },

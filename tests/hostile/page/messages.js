@@ -1,4 +1,4 @@
-// Defines the messages of each kind, for a document that plays the peer. This file is a classic script, so its
+// Defines the messages of each kind, for a document that acts as the peer. This file is a classic script, so its
 // definitions are global.
 
 const many = (count, make) => Array.from({ length: count }, (_, n) => make(n));

@@ -1,5 +1,5 @@
-// The script of a document that a test controls over a port. The document records all messages that do not belong to
-// this control, and can play a peer.
+// The script of a document that a test controls over a port. The document records all other messages, and can act as a
+// peer of the library.
 
 /** The first messages that this window and the ports transferred to it have received. */
 globalThis.received = [];
@@ -35,7 +35,7 @@ globalThis.hexId = (digit) => String(digit).repeat(32);
 globalThis.randomId = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** Plays the peer in a session over a port. Records the messages, and answers pings unless the session `isSilent`. */
+/** Acts as the peer in a session over a port: records the messages, and answers pings unless `isSilent` is set. */
 globalThis.playOver = (port) => {
   const session = { port, received: [], isSilent: false };
   port.onmessage = ({ data }) => {
@@ -58,7 +58,7 @@ globalThis.nextHello = (target) =>
     });
   });
 
-/** Answers the next hello of `target`, and plays the new session. Resolves to the hello. */
+/** Answers the next hello of `target`, and acts as the peer in the new session. Resolves to the hello. */
 globalThis.answerHello = async (target, result = {}) => {
   const { hello, origin } = await nextHello(target);
   const { port1, port2 } = new MessageChannel();
@@ -70,8 +70,8 @@ globalThis.answerHello = async (target, result = {}) => {
 };
 
 /**
- * Repeats a hello until `target` answers, and plays the new session. If both peers send a hello, the hello with the
- * lesser id is answered. So the default id begins with zeros.
+ * Repeats a hello until `target` answers, and acts as the peer in the new session. If both peers send a hello, the
+ * hello with the lesser id is answered. So the default id begins with zeros.
  */
 globalThis.sendHello = (target, id = `${"0".repeat(16)}${randomId().slice(16)}`) =>
   new Promise((resolve) => {

@@ -1,5 +1,5 @@
-// Compares the cost of one message with bounds.json. The cost is the bytes sent for each received byte, the blocking of
-// the event loop, and the bytes that stay allocated.
+// Compares the cost of one message with bounds.json. The cost consists of the bytes that the attacked peer sends for
+// each received byte, the time for which it blocks the event loop, and the bytes that stay allocated.
 
 import { assert } from "chai";
 import { inNode } from "../../web/support/portway.js";
@@ -36,11 +36,15 @@ export function check({ id, where, what, ...row }, { bytesIn, bytesOut, ms, reta
   });
   const kb = (bytes) => `${(bytes / 1_000).toFixed(1)} KB`;
   figure(
-    `${where}: ${what}: ${kb(bytesIn)} in, ${kb(bytesOut)} out, ${ms.toFixed(1)} ms${retainedBytes === undefined ? "" : `, ${kb(Math.max(0, retainedBytes))} held`}`,
+    `${where}: ${what}: ${kb(bytesIn)} in, ${kb(bytesOut)} out, ${ms.toFixed(1)} ms${retainedBytes === undefined ? "" : `, ${kb(Math.max(0, retainedBytes))} still allocated`}`,
   );
   if (row.sends !== null)
     assert.isAtMost(sentPerByte, isStated ? row.sends : bounds.maxSent, "bytes out for each byte in");
-  assert.isAtMost(ms, isStated ? row.blocks : bounds.maxBlocked, "milliseconds for which it blocks the event loop");
+  assert.isAtMost(
+    ms,
+    isStated ? row.blocks : bounds.maxBlocked,
+    "milliseconds for which the message blocks the event loop",
+  );
   if (retainedPerByte !== undefined)
     assert.isAtMost(retainedPerByte, row.holds + 0.5, "bytes that stay allocated for each byte in");
 }

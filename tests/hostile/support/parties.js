@@ -28,7 +28,7 @@ export class Party {
     deliver(port2);
   }
 
-  /** Runs `code`, a function, in the document. It is sent as text, so it cannot use variables of the test. */
+  /** Runs the function `code` in the document. The function is sent as text, so it cannot use variables of the test. */
   run(code, ...args) {
     const id = ++this.#lastId;
     const transfer = args.filter((arg) => arg instanceof MessagePort);

@@ -2,9 +2,9 @@
 
 import { jsonBytes } from "./generator.js";
 
-/** Creates options for `connect`. `wrong` describes the sessions and calls that violate the protocol. */
+/** Creates options for `connect`. `faults` describes the sessions and calls that violate the protocol. */
 export class SessionChecker {
-  wrong = [];
+  faults = [];
   calls = 0;
   sessions = 0;
   /** The route of the current session. The route of a plain session is "boundary". */
@@ -18,7 +18,7 @@ export class SessionChecker {
   }
 
   #addFault(what) {
-    if (this.wrong.length < 5) this.wrong.push(what);
+    if (this.faults.length < 5) this.faults.push(what);
   }
 
   #check(params) {

@@ -46,7 +46,7 @@ function plainPort() {
 
 const close = ({ element }) => element.remove();
 
-/** WebKit loads nothing more if many iframes are removed while they load. So an iframe is removed after its reload. */
+/** If many iframes are removed while they load, WebKit stops loading. So `close` waits for the end of the reload. */
 const reload = {
   kill(pair) {
     pair.reloaded = untilReady(pair.element);

@@ -10,7 +10,7 @@ async function popup(origin) {
 }
 
 /** Opens a window and a popup of this window, and connects them. The page has references to both. */
-async function family() {
+async function openerAndPopup() {
   const parent = await untilReady(open("holder.html"));
   const child = await untilReady(parent.open(fixtureUrl("holder.html"), "_blank", "popup,width=200,height=200"));
   const { methods } = await import(fixtureUrl("serve.js"));
@@ -23,5 +23,5 @@ const kill = ({ opened }) => opened.close();
 export const windows = {
   "a popup (own origin) is closed": () => measure({ open: () => popup(origins.own), kill }),
   "a popup (another origin) is closed": () => measure({ open: () => popup(origins.other), kill }),
-  "the opener of a popup is closed": () => measure({ open: family, kill, close: ({ child }) => child.close() }),
+  "the opener of a popup is closed": () => measure({ open: openerAndPopup, kill, close: ({ child }) => child.close() }),
 };

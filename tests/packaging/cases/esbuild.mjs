@@ -26,9 +26,11 @@ export default async function esbuild(suite, { installation, browser }) {
   });
 
   await suite.test("an esbuild bundle works with the wasm imported by the file loader", async () => {
-    const named = 'import wasm from "portway/portway_bg.wasm";\n';
+    const importOfWasm = 'import wasm from "portway/portway_bg.wasm";\n';
     const rewrite = (source) =>
-      source.includes("init()") ? named + source.replace("init()", "init(new URL(wasm, import.meta.url))") : source;
+      source.includes("init()")
+        ? importOfWasm + source.replace("init()", "init(new URL(wasm, import.meta.url))")
+        : source;
     const app = await build("esbuild-loaded", { rewrite, options: ["--loader:.wasm=file"] });
     await withSite(join(app, "dist"), (url) => assertWorks(browser, url));
   });

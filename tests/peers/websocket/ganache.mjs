@@ -30,7 +30,7 @@ const transport = webSocketTransport(`ws://127.0.0.1:${port}`, {
   onLost: ({ data }) => lost.push(data),
 });
 const client = new JSONRPCClient(transport);
-const heads = subscribe(client, {
+const headers = subscribe(client, {
   transport,
   method: "eth_subscribe",
   params: ["newHeads"],
@@ -47,7 +47,7 @@ const heads = subscribe(client, {
 async function readHeads(count) {
   const numbers = [];
   while (numbers.length < count) {
-    const { done, value } = await within("a head", heads.next());
+    const { done, value } = await within("a block header", headers.next());
     assert.ok(!done, "the subscription has ended");
     assert.match(value.hash, /^0x[0-9a-f]{64}$/);
     numbers.push(Number(value.number));
@@ -75,7 +75,7 @@ for (const signal of ["SIGKILL", "SIGINT"]) {
     // Headers that arrived before the end of the old process are read first. The new process begins a new chain.
     let number;
     do {
-      number = Number((await within("a head", heads.next())).value.number);
+      number = Number((await within("a block header", headers.next())).value.number);
     } while (gaps.length === reported);
     assert.ok(number < 60, `the new chain begins at 0, got ${number}`);
     await readHeads(2);
@@ -93,14 +93,14 @@ for (const signal of ["SIGKILL", "SIGINT"]) {
 await suite.test("after a lost connection to the same process, the subscription has another id", async () => {
   const [subscriptions, reported] = [ids.length, gaps.length];
   sockets.at(-1).terminate();
-  while (gaps.length === reported) await within("a head", heads.next());
+  while (gaps.length === reported) await within("a block header", headers.next());
   await readHeads(2);
   assert.equal(ids.length, subscriptions + 1);
   assert.notEqual(ids.at(-1), ids.at(-2));
 });
 
 await suite.test("the end of the iteration ends the subscription", async () => {
-  await heads.return();
+  await headers.return();
   assert.equal(await client.request("eth_unsubscribe", [ids.at(-1)]), false);
 });
 

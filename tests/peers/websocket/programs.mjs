@@ -37,7 +37,7 @@ export async function eventually(what, condition) {
     if (value !== undefined) return value;
     await delay(20);
   }
-  assert.fail(`${what}: not within ${TIMEOUT} ms`);
+  assert.fail(`the test waited ${TIMEOUT} ms for ${what}`);
 }
 
 /** Returns the result of `promise`, or rejects after `TIMEOUT`. `what` describes the promise in this error. */
@@ -46,7 +46,9 @@ export async function within(what, promise) {
   try {
     return await Promise.race([
       promise,
-      delay(TIMEOUT, undefined, { signal: timer.signal }).then(() => assert.fail(`${what}: not within ${TIMEOUT} ms`)),
+      delay(TIMEOUT, undefined, { signal: timer.signal }).then(() =>
+        assert.fail(`the test waited ${TIMEOUT} ms for ${what}`),
+      ),
     ]);
   } finally {
     timer.abort();

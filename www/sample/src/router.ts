@@ -6,7 +6,7 @@ export function usePath(): string {
 
   useEffect(() => {
     const update = () => setPath(location.pathname);
-    const follow = (event: MouseEvent) => {
+    const followLink = (event: MouseEvent) => {
       const link = (event.target as Element).closest("a");
       if (!link?.getAttribute("href")?.startsWith("/")) return;
       event.preventDefault();
@@ -14,10 +14,10 @@ export function usePath(): string {
       update();
     };
     addEventListener("popstate", update);
-    document.addEventListener("click", follow);
+    document.addEventListener("click", followLink);
     return () => {
       removeEventListener("popstate", update);
-      document.removeEventListener("click", follow);
+      document.removeEventListener("click", followLink);
     };
   }, []);
 

@@ -33,6 +33,7 @@ export class Bundler {
     signal.addEventListener("abort", cancel, { once: true });
     try {
       this.#report({ phase: "Resolving" });
+      // The error of a failed build contains the compiler's errors and warnings.
       const result = await context.rebuild().catch((error: unknown) => {
         if (isFailure(error)) return { ...error, outputFiles: [] };
         throw error;

@@ -22,8 +22,11 @@ const LOADERS: Record<string, Loader> = {
 
 const textLoaders = new Set<Loader>(["js", "jsx", "ts", "tsx"]);
 
-/** Resolves and loads every module from the mounted file system. `loaded` is called with each file. */
-export function projectFiles(root: string, loaded: (file: string) => void): Plugin {
+/**
+ * Returns a plugin that resolves and loads every module from the mounted file system. `onLoad` is called with the path
+ * of each loaded file, relative to `root`.
+ */
+export function projectFiles(root: string, onLoad: (file: string) => void): Plugin {
   return {
     name: "project-files",
     setup(build) {
@@ -31,18 +34,18 @@ export function projectFiles(root: string, loaded: (file: string) => void): Plug
         if (/^(https?:|data:)/.test(path) || (kind === "url-token" && path.startsWith("#")))
           return { path, external: true };
         const from = resolveDir || folderOf(importer) || root;
-        const found = await resolve(path, from, root);
-        if (found) return { path: found };
+        const file = await resolve(path, from, root);
+        if (file) return { path: file };
         return { errors: [{ text: `Could not resolve "${path}"` }] };
       });
 
       build.onLoad({ filter: /.*/ }, async ({ path }) => {
         const loader = LOADERS[path.slice(path.lastIndexOf(".") + 1)] ?? "text";
         const contents = textLoaders.has(loader)
-          ? // The compiler cannot read the source maps of installed packages.
+          ? // The project does not contain the source maps of installed packages, so references to them are removed.
             (await fs.promises.readFile(path, "utf8")).replace(/^\/\/# sourceMappingURL=.*$/m, "")
           : await fs.promises.readFile(path);
-        loaded(path.slice(root.length + 1));
+        onLoad(path.slice(root.length + 1));
         return { contents, loader, resolveDir: folderOf(path) };
       });
     },
@@ -64,20 +67,20 @@ async function findFile(path: string): Promise<string | undefined> {
   return undefined;
 }
 
-/** Searches for the package in the folder `node_modules` of each parent folder. */
+/** Searches for a package in the folders `node_modules` of `from` and of its parent folders. */
 async function findPackage(path: string, from: string): Promise<string | undefined> {
   const segments = path.split("/");
   const name = segments.slice(0, path.startsWith("@") ? 2 : 1).join("/");
   for (let folder = from; folder; folder = folderOf(folder)) {
-    const home = `${folder}/node_modules/${name}`;
-    const manifest = await fs.promises.readFile(`${home}/package.json`, "utf8").catch(() => undefined);
+    const packageFolder = `${folder}/node_modules/${name}`;
+    const manifest = await fs.promises.readFile(`${packageFolder}/package.json`, "utf8").catch(() => undefined);
     if (manifest === undefined) continue;
     const parsed = JSON.parse(manifest) as { exports?: unknown; module?: string; main?: string };
     const subpath = path.slice(name.length + 1);
     const target = parsed.exports
       ? resolveExports(parsed, subpath ? `./${subpath}` : ".", { browser: true })?.[0]
       : subpath || parsed.module || parsed.main || "index.js";
-    return target && findFile(join(home, target));
+    return target && findFile(join(packageFolder, target));
   }
   return undefined;
 }

@@ -1,7 +1,10 @@
 import type { ErrorReporter } from "./error-reporter";
 import type { FetchFile } from "./page-fetch";
 
-/** Fetches the document at `url` and shows it in place of this document. The scripts run in order, after the body. */
+/**
+ * Fetches the document at `url`, and replaces the contents of this document. The scripts of the fetched document run in
+ * order, after its body is inserted.
+ */
 export async function showDocument(url: string, fetchFile: FetchFile, errors: ErrorReporter): Promise<void> {
   const response = await fetchFile(url);
   if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`);
@@ -41,7 +44,7 @@ async function inlineImage(image: HTMLImageElement, fetchFile: FetchFile): Promi
   if (response.ok) image.src = URL.createObjectURL(await response.blob());
 }
 
-/** Runs a script and waits until it has loaded. The window receives events for its errors, as for any script. */
+/** Runs a script, and waits until the script has run or has failed to load. */
 async function run(
   original: HTMLScriptElement,
   base: string,
@@ -57,9 +60,9 @@ async function run(
   script.type = original.type;
   script.src = URL.createObjectURL(new Blob([await response.text()], { type: "text/javascript" }));
   errors.setPath(script.src, path);
-  await new Promise<void>((done) => {
-    script.addEventListener("load", () => done());
-    script.addEventListener("error", () => done());
+  await new Promise<void>((resolve) => {
+    script.addEventListener("load", () => resolve());
+    script.addEventListener("error", () => resolve());
     document.body.append(script);
   });
 }

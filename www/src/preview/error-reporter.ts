@@ -15,6 +15,7 @@ export class ErrorReporter {
   readonly #fetchFile: FetchFile;
   /** Maps the blob address of a script to the path of the script in the build. */
   readonly #paths = new Map<string, string>();
+  /** The source maps, by the path of the script in the build. */
   readonly #maps = new Map<string, Promise<TraceMap | undefined>>();
 
   constructor(peer: JSONRPCPeer<HostApi, FrameApi>, fetchFile: FetchFile) {
@@ -32,7 +33,7 @@ export class ErrorReporter {
       // The console of the playground shows the error, so the browser need not print it.
       event.preventDefault();
       const { message, filename, lineno, colno, error } = event;
-      void this.#locate(message, filename, lineno, colno, stackOf(error));
+      void this.#reportAt(message, filename, lineno, colno, stackOf(error));
     });
     addEventListener("unhandledrejection", (event) => {
       event.preventDefault();
@@ -44,7 +45,8 @@ export class ErrorReporter {
     this.#peer.notify("error", error);
   }
 
-  async #locate(message: string, file: string, line: number, column: number, stack: string): Promise<void> {
+  /** Reports an error with its source position. Lines and columns are counted from 1. */
+  async #reportAt(message: string, file: string, line: number, column: number, stack: string): Promise<void> {
     // Browsers count the columns of error events from 1.
     const original = await this.#originalPosition(file, line, column - 1);
     const { source, line: lineno, column: colno } = original ?? { source: this.#paths.get(file) ?? file, line, column };
@@ -58,8 +60,8 @@ export class ErrorReporter {
   }
 
   /**
-   * Replaces each `<address>:<line>:<column>` in the app's scripts by a source position. The stacks of all browsers
-   * contain positions in this format.
+   * Replaces the positions in the app's scripts by source positions. The stacks of all browsers contain positions in
+   * the format `<address>:<line>:<column>`.
    */
   async #mapStack(stack: string): Promise<string> {
     let mapped = stack;
@@ -70,15 +72,16 @@ export class ErrorReporter {
     return mapped;
   }
 
+  /** Returns the source position of a position in a script. `column` is counted from 0. */
   async #originalPosition(address: string, line: number, column: number): Promise<Position | undefined> {
     const path = this.#paths.get(address);
     if (path === undefined || line < 1) return undefined;
     const map = this.#maps.get(path) ?? this.#loadMap(path);
     this.#maps.set(path, map);
     const trace = await map;
-    const found = trace && originalPositionFor(trace, { line, column: Math.max(0, column) });
-    if (!found || found.source === null) return undefined;
-    return { source: found.source, line: found.line, column: found.column + 1 };
+    const original = trace && originalPositionFor(trace, { line, column: Math.max(0, column) });
+    if (!original || original.source === null) return undefined;
+    return { source: original.source, line: original.line, column: original.column + 1 };
   }
 
   async #loadMap(path: string): Promise<TraceMap | undefined> {

@@ -23,7 +23,7 @@ export function formatMessage(values: readonly unknown[]): string {
   return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text;
 }
 
-function formatValue(value: unknown, depth = 0, seen: readonly object[] = []): string {
+function formatValue(value: unknown, depth = 0, parents: readonly object[] = []): string {
   if (typeof value === "string") return JSON.stringify(value);
   if (typeof value === "function") return `function ${value.name || "(anonymous)"}`;
   if (typeof value === "bigint") return `${value}n`;
@@ -32,10 +32,10 @@ function formatValue(value: unknown, depth = 0, seen: readonly object[] = []): s
     return value.stack?.includes(value.message) ? value.stack : `${value.name}: ${value.message}`;
   if (value instanceof Date || value instanceof RegExp) return String(value);
   if (value instanceof Element) return value.outerHTML.slice(0, 200);
-  if (seen.includes(value)) return "[circular]";
+  if (parents.includes(value)) return "[circular]";
   if (depth === MAX_DEPTH) return "…";
-  const inner = [...seen, value];
-  const nested = (item: unknown) => formatValue(item, depth + 1, inner);
+  const withValue = [...parents, value];
+  const nested = (item: unknown) => formatValue(item, depth + 1, withValue);
   if (Array.isArray(value)) return list("[", value.map(nested), "]");
   if (value instanceof Map)
     return list(

@@ -123,6 +123,10 @@ export class PreviewHistory {
     this.#index = this.#entries.length - 1;
   }
 
+  /**
+   * Returns the path of an address. Throws for an address of another site. Without an address, returns the current
+   * path.
+   */
   #checked(url: string | URL | null | undefined): string {
     const path = url == null ? this.#current.url : this.resolve(String(url));
     if (path === undefined) throw new DOMException(`The address must belong to the app, got ${url}`, "SecurityError");
@@ -178,6 +182,7 @@ class PreviewLocation {
     void this.#history.open(path, replace);
   }
 
+  /** Returns the current address with one part changed. */
   #with(part: Exclude<keyof URL, "searchParams">, value: string): string {
     const url = this.#history.url;
     Reflect.set(url, part, value);

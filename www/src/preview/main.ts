@@ -8,8 +8,8 @@ import { fetchThroughPage, replaceFetch } from "./page-fetch";
 import { showDocument } from "./document-loader";
 
 /**
- * The runtime of the preview. Its iframe has an opaque origin and no network. The runtime reads every file of the app
- * by the method `fetch` of the page.
+ * The runtime of the preview. The iframe of the preview has an opaque origin and no network. The runtime reads every
+ * file of the app by the method `fetch` of the page.
  */
 await init();
 const peer = new JSONRPCPeer<HostApi, FrameApi>(windowTransport(parent, { origin: location.origin }));
@@ -39,8 +39,8 @@ peer.method("traverse", ({ delta }) => {
 });
 
 /**
- * Saves the history by a call to the page, and then reloads the iframe. The page handles messages in order, so its
- * response shows that it has also received the response to `refresh`. The reload would otherwise lose that response.
+ * Saves the history by a call to the page, and reloads the iframe after the page has responded. In the meantime, the
+ * iframe sends its response to the call that causes the reload. An immediate reload would prevent this response.
  */
 function restart(): void {
   void peer.request("leave", history.save()).finally(() => location.reload());

@@ -3,7 +3,10 @@ import type { FrameApi, HostApi } from "../boundaries";
 
 export type FetchFile = (url: string, method?: string) => Promise<Response>;
 
-/** Requests a file from the page, and converts the answer to a `Response`. */
+/**
+ * Returns a function that requests a file from the page, and converts the result to a `Response`. `base` returns the
+ * address of the app.
+ */
 export function fetchThroughPage(peer: JSONRPCPeer<HostApi, FrameApi>, base: () => string): FetchFile {
   return async (url, method = "GET") => {
     const { pathname, search } = new URL(url, base());
@@ -18,7 +21,8 @@ export function replaceFetch(fetchFile: FetchFile, resolve: (url: string) => str
   const network = window.fetch.bind(window);
   window.fetch = (input, init) => {
     const request = input instanceof Request ? input : undefined;
-    // The browser has resolved the URL of a `Request` against the address of this document, not of the app.
+    // The browser resolves the URL of a `Request` against the address of this document. So the origin of this document
+    // is removed.
     const path = resolve(request ? request.url.replace(location.origin, "") : String(input));
     return path === undefined ? network(input, init) : fetchFile(path, init?.method ?? request?.method);
   };

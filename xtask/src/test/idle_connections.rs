@@ -1,4 +1,4 @@
-//! Keeps the HTTP server of wasm-bindgen-test-runner from stalling.
+//! Prevents a fault of the HTTP server of wasm-bindgen-test-runner, in which a page never loads.
 //!
 //! The server starts with four threads. Each thread serves one connection until the connection is closed. The server
 //! starts another thread only if no thread is free, and counts a thread that is waking up as free. A browser opens six
@@ -17,21 +17,21 @@ use std::time::Duration;
 const CONNECTIONS: usize = 8;
 
 /// Connections to a server that starts later. Dropping this value closes the connections.
-#[must_use = "dropping it closes the connections"]
+#[must_use = "a drop closes the connections"]
 pub(super) struct IdleConnections {
     address: SocketAddr,
-    done: Arc<AtomicBool>,
+    is_dropped: Arc<AtomicBool>,
 }
 
 impl IdleConnections {
     /// Finds a free port for the server, and connects in the background as soon as the server listens.
     pub(super) fn new() -> io::Result<Self> {
         let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?;
-        let done = Arc::new(AtomicBool::new(false));
-        let until = Arc::clone(&done);
+        let is_dropped = Arc::new(AtomicBool::new(false));
+        let must_end = Arc::clone(&is_dropped);
         thread::spawn(move || {
             let mut connections = Vec::new();
-            while !until.load(Ordering::Relaxed) {
+            while !must_end.load(Ordering::Relaxed) {
                 // The connections are opened one after the other. If all were opened at once, the server would start
                 // too few threads for them, as it does for the connections of a browser.
                 if connections.len() < CONNECTIONS {
@@ -40,7 +40,7 @@ impl IdleConnections {
                 thread::sleep(Duration::from_millis(20));
             }
         });
-        Ok(Self { address, done })
+        Ok(Self { address, is_dropped })
     }
 
     /// Returns the address on which the server must listen.
@@ -51,6 +51,6 @@ impl IdleConnections {
 
 impl Drop for IdleConnections {
     fn drop(&mut self) {
-        self.done.store(true, Ordering::Relaxed);
+        self.is_dropped.store(true, Ordering::Relaxed);
     }
 }

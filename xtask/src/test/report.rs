@@ -98,7 +98,7 @@ impl Verdict {
         Ok(verdict)
     }
 
-    /// Adds a failure that the counts do not contain: a crash, a timeout, or a suite without tests.
+    /// Adds a failure that no test has reported: a crash, a timeout, or a suite without tests.
     fn check(&mut self, outcome: &Outcome) {
         let unexplained = if !outcome.success() && self.counts.failed == 0 {
             format!("the suite has failed ({})\n{}", outcome.describe(), tail(&outcome.output, 30))
@@ -157,15 +157,15 @@ fn result_line(line: &str) -> Option<Counts> {
 /// returns the names in lines `test name ... FAILED`.
 fn failed_tests(output: &str) -> Vec<String> {
     let mut sections: Vec<(String, Vec<&str>)> = Vec::new();
-    let mut inside = false;
+    let mut in_section = false;
     for line in output.lines() {
         if let Some(name) = line.trim().strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" ----")) {
             let name = name.trim_end_matches(" stdout").trim_end_matches(" output");
             sections.push((name.to_owned(), Vec::new()));
-            inside = true;
+            in_section = true;
         } else if line.trim() == "failures:" || line.starts_with("test result:") {
-            inside = false;
-        } else if inside && let Some((_, lines)) = sections.last_mut() {
+            in_section = false;
+        } else if in_section && let Some((_, lines)) = sections.last_mut() {
             lines.push(line);
         }
     }
@@ -177,9 +177,10 @@ fn failed_tests(output: &str) -> Vec<String> {
     sections.into_iter().map(|(name, lines)| format!("{name}\n{}", first_lines(&lines, 12))).collect()
 }
 
+/// Returns the first `max_lines` non-blank lines. Indents each line.
 fn first_lines(lines: &[&str], max_lines: usize) -> String {
-    let full = lines.iter().filter(|line| !line.trim().is_empty());
-    full.take(max_lines).map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
+    let non_blank = lines.iter().filter(|line| !line.trim().is_empty());
+    non_blank.take(max_lines).map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -190,8 +191,9 @@ mod tests {
     use super::*;
     use crate::process::Ending;
 
-    fn ended(output: &str, ends_well: bool) -> Result<Outcome> {
-        let status = Command::new(if ends_well { "true" } else { "false" }).status()?;
+    /// Returns the outcome of a program that has exited with this output, and with the code 0 if `succeeds`.
+    fn exited(output: &str, succeeds: bool) -> Result<Outcome> {
+        let status = Command::new(if succeeds { "true" } else { "false" }).status()?;
         Ok(Outcome { ending: Ending::Exited(status), output: output.to_owned() })
     }
 
@@ -199,7 +201,7 @@ mod tests {
     fn results_of_several_test_binaries_are_added() -> Result<()> {
         let output = "test result: ok. 5 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.02s\n\
                       noise\ntest result: ok. 7 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
-        let verdict = Verdict::from_cargo(&ended(output, true)?);
+        let verdict = Verdict::from_cargo(&exited(output, true)?);
         assert_eq!(verdict.counts, Counts { passed: 12, failed: 0, skipped: 1 });
         assert!(verdict.failures.is_empty());
         Ok(())
@@ -209,7 +211,7 @@ mod tests {
     fn a_failed_test_is_shown_with_its_output() -> Result<()> {
         let output = "test a::b ... FAILED\n\nfailures:\n\n---- a::b stdout ----\nthread panicked\n  left: 1\n\n\
                       failures:\n    a::b\n\ntest result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured\n";
-        let verdict = Verdict::from_cargo(&ended(output, false)?);
+        let verdict = Verdict::from_cargo(&exited(output, false)?);
         assert_eq!(verdict.counts, Counts { passed: 1, failed: 1, skipped: 0 });
         assert_eq!(verdict.failures, ["a::b\n    thread panicked\n      left: 1"]);
         Ok(())
@@ -217,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_suite_without_tests_has_failed() -> Result<()> {
-        let verdict = Verdict::from_cargo(&ended("test result: ok. 0 passed; 0 failed; 0 ignored\n", true)?);
+        let verdict = Verdict::from_cargo(&exited("test result: ok. 0 passed; 0 failed; 0 ignored\n", true)?);
         assert_eq!(verdict.counts.failed, 1);
         assert!(verdict.failures.iter().any(|failure| failure.starts_with("no test ran")));
         Ok(())
@@ -225,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_crash_after_passing_tests_is_a_failure() -> Result<()> {
-        let verdict = Verdict::from_cargo(&ended("test result: ok. 3 passed; 0 failed; 0 ignored\nSIGSEGV\n", false)?);
+        let verdict = Verdict::from_cargo(&exited("test result: ok. 3 passed; 0 failed; 0 ignored\nSIGSEGV\n", false)?);
         assert_eq!(verdict.counts, Counts { passed: 3, failed: 1, skipped: 0 });
         Ok(())
     }
@@ -239,12 +241,12 @@ mod tests {
     }
 
     #[test]
-    fn a_report_of_a_node_suite_is_read() -> Result<()> {
+    fn the_report_file_of_a_suite_in_node_is_parsed() -> Result<()> {
         let written = r#"{"passed":2,"failed":1,"failures":[{"name":"ports close","message":"expected 1"}]}"#;
-        let verdict = Verdict::from_node(&ended("", false)?, Some(written))?;
+        let verdict = Verdict::from_node(&exited("", false)?, Some(written))?;
         assert_eq!(verdict.counts, Counts { passed: 2, failed: 1, skipped: 0 });
         assert_eq!(verdict.failures, ["ports close\n    expected 1"]);
-        assert!(Verdict::from_node(&ended("", true)?, Some("{")).is_err());
+        assert!(Verdict::from_node(&exited("", true)?, Some("{")).is_err());
         Ok(())
     }
 

@@ -57,8 +57,8 @@ fn run_in(setup: &Setup, environment: Environment, browser: &Browser, engine: &s
         process::run(&mut command, &log, LIMIT)
     };
     let mut outcome = attempt()?;
-    // Under load, a browser may fail to start, so the run is repeated. The run is not repeated if its output shows that
-    // the tests have started.
+    // Under load, a browser may fail to start. So a failed run is repeated once, unless its output shows that the tests
+    // have started.
     if !outcome.success()
         && !outcome.output.contains("Loading page elements")
         && !outcome.output.contains("test result")

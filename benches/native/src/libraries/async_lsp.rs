@@ -29,9 +29,9 @@ use crate::decode::CHUNK;
 /// Changes requests into notifications of the same length, by renaming the member `id`. The decoder of async-lsp runs
 /// only in its main loop, which would also answer requests.
 pub(crate) fn without_requests(mut stream: Vec<u8>) -> Vec<u8> {
-    let found: Vec<usize> = memmem::find_iter(&stream, br#","id":"#).collect();
-    for at in found {
-        if let Some(letter) = stream.get_mut(at + 2) {
+    let positions: Vec<usize> = memmem::find_iter(&stream, br#","id":"#).collect();
+    for position in positions {
+        if let Some(letter) = stream.get_mut(position + 2) {
             *letter = b'x';
         }
     }
@@ -41,9 +41,9 @@ pub(crate) fn without_requests(mut stream: Vec<u8>) -> Vec<u8> {
 pub(crate) fn decode(stream: &[u8]) -> Result<usize> {
     let count = Rc::new(Cell::new(0));
     let (main_loop, _socket) = MainLoop::new_server(|_| Counting(Rc::clone(&count)));
-    let end =
+    let result =
         Builder::new_current_thread().build()?.block_on(main_loop.run(BufReader::with_capacity(CHUNK, stream), sink()));
-    match end {
+    match result {
         Err(Error::Eof) => Ok(count.get()),
         other => bail!("the main loop must end at the end of the stream, got {other:?}"),
     }
@@ -138,7 +138,7 @@ impl LspService for EchoService {
     }
 }
 
-/// Counts messages.
+/// Counts the notifications of a stream.
 struct Counting(Rc<Cell<usize>>);
 
 impl Service<AnyRequest> for Counting {

@@ -32,13 +32,13 @@ pub(crate) fn serve(socket: &Path, on_connection: fn(UnixStream) -> Result<()>) 
     Ok(())
 }
 
-/// Serves with channels and threads, as the TCP transport of lsp-server does.
+/// Serves with channels and threads, as the TCP transport of lsp-server does. A third thread drops the sent messages.
 pub(crate) fn with_channels(stream: UnixStream) -> Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut writer = stream;
     let (incoming, receiver) = bounded(0);
     let (sender, outgoing) = bounded::<Message>(0);
-    let (dropped, to_drop) = bounded::<Message>(0);
+    let (drop_sender, drop_receiver) = bounded::<Message>(0);
     thread::spawn(move || -> Result<()> {
         while let Some(message) = Message::read(&mut reader)? {
             incoming.send(message)?;
@@ -48,15 +48,15 @@ pub(crate) fn with_channels(stream: UnixStream) -> Result<()> {
     thread::spawn(move || -> Result<()> {
         for message in outgoing {
             message.write(&mut writer)?;
-            dropped.send(message)?;
+            drop_sender.send(message)?;
         }
         Ok(())
     });
-    thread::spawn(move || to_drop.into_iter().for_each(drop));
+    thread::spawn(move || drop_receiver.into_iter().for_each(drop));
     let connection = Connection { sender, receiver };
     for message in &connection.receiver {
-        if let Some(answer) = answer(message) {
-            connection.sender.send(answer.into())?;
+        if let Some(response) = answer(message) {
+            connection.sender.send(response.into())?;
         }
     }
     Ok(())
@@ -67,8 +67,8 @@ pub(crate) fn without_channels(stream: UnixStream) -> Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut writer = BufWriter::new(stream);
     while let Some(message) = Message::read(&mut reader)? {
-        if let Some(answer) = answer(message) {
-            Message::from(answer).write(&mut writer)?;
+        if let Some(response) = answer(message) {
+            Message::from(response).write(&mut writer)?;
         }
     }
     Ok(())

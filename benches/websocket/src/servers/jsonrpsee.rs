@@ -1,4 +1,4 @@
-//! The server of jsonrpsee. Its notifications belong to subscriptions.
+//! The server of jsonrpsee. Its notifications belong to subscriptions, so `flood` is a subscription.
 
 use ::jsonrpsee::core::{SubscriptionResult, to_json_raw_value};
 use ::jsonrpsee::server::{PendingSubscriptionSink, RpcModule, Server, ServerConfig};

@@ -1,4 +1,5 @@
-//! A server that returns every byte that it receives. Its rate is the maximum that the generator can measure.
+//! A server that returns all bytes after the handshake, and answers a call of `flood` with notifications. The rate of
+//! this server is the maximum rate that `load.rs` and `flood.rs` can measure.
 
 use anyhow::{Result, ensure};
 use memchr::memmem::find;

@@ -58,7 +58,7 @@ export const WINDOW_CHECK_INTERVAL = 500;
 export const MAX_FEATURES = 100;
 /** Minimum interval between two messages `rpc.hello` of a peer that are answered, in milliseconds. */
 export const MIN_HELLO_INTERVAL = 10;
-/** Maximum number of messages that are sent, and accepted, as one. */
+/** Maximum number of messages that are sent together, and that are accepted together. */
 export const MAX_LIST_LENGTH = 256;
 /** Maximum number of values in a message that is coalesced with others. */
 export const MAX_COALESCED_VALUES = 32;
@@ -104,9 +104,9 @@ export const TAP_BINARY_BYTES = 64;
 export const MAX_OFFLINE_MESSAGES = 1_000;
 /** Maximum characters of the messages queued for the next WebSocket connection. */
 export const MAX_OFFLINE_CHARACTERS = 1_048_576;
-/** Default silence of a WebSocket before the peer is asked, and time for its answer, in milliseconds. */
+/** Default silence of a WebSocket's peer before a ping, and maximum silence after the ping, in milliseconds. */
 export const SOCKET_HEARTBEAT = 4_500;
-/** Maximum unsent bytes of a WebSocket with which streams of this side go on. */
+/** Maximum unsent bytes of a WebSocket with which handlers of streams continue to send items. */
 export const STREAM_BUFFER_BYTES = 1_048_576;
 /** Default delay after the first failure of a WebSocket, before the jitter, in milliseconds. */
 export const RECONNECT_DELAY = 500;
@@ -132,5 +132,5 @@ export const MAX_CAPACITY = 268_435_456;
 export const START_TIMEOUT = 10_000;
 /** Maximum unread output of a WASI guest, in bytes. */
 export const MAX_UNREAD_OUTPUT = 1_048_576;
-/** The option `limits`, where an application sets nothing. */
+/** The default values of the option `limits`. */
 export const DEFAULTS = { pendingCalls: 1_000_000, inFlight: 1_024, batchItems: 1_000, idLength: 1_024 };

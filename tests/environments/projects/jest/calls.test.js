@@ -2,7 +2,8 @@ import { describe, expect, jest, test } from "@jest/globals";
 import * as library from "portway";
 import { callTests, clockTests } from "./calls.js";
 
-const ALL = [
+/** The functions that Jest can fake, except `setTimeout` and `clearTimeout`. */
+const OTHER_FUNCTIONS = [
   "Date",
   "hrtime",
   "nextTick",
@@ -10,8 +11,6 @@ const ALL = [
   "queueMicrotask",
   "requestAnimationFrame",
   "cancelAnimationFrame",
-];
-const REST = [
   "requestIdleCallback",
   "cancelIdleCallback",
   "setImmediate",
@@ -21,7 +20,7 @@ const REST = [
 ];
 
 const fake = {
-  use: ({ only }) => jest.useFakeTimers(only && { doNotFake: [...ALL, ...REST] }),
+  use: ({ only }) => jest.useFakeTimers(only && { doNotFake: OTHER_FUNCTIONS }),
   advance: (ms) => jest.advanceTimersByTimeAsync(ms),
   real: () => jest.useRealTimers(),
   clear: () => jest.clearAllTimers(),

@@ -21,7 +21,7 @@ export function pair() {
 
 const silent = () => ({ send() {}, onMessage() {} });
 
-/** Returns the state of a call. `end` is `waits`, then `answered` or the reason of the error. */
+/** Returns the state of a call. Its member `end` is `waits`, and later `answered` or the reason of the error. */
 export function watch(call) {
   const state = { end: "waits" };
   call.then(

@@ -26,7 +26,7 @@ await report([
     },
   ],
   [
-    "the remote of a peer in a reactive object is itself there, and its own raw object",
+    "a reactive object returns the remote of a peer without a proxy around it",
     async () => {
       const { remote } = peer;
       equal(reactive({ remote }).remote === remote && toRaw(remote) === remote, true);

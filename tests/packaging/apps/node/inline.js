@@ -5,11 +5,11 @@ import initInline, { validateMessage } from "portway/inline";
 import init, * as portway from "portway";
 
 await initInline();
-const report = validateMessage({ jsonrpc: "2.0", method: "add", id: 1 });
+const firstReport = validateMessage({ jsonrpc: "2.0", method: "add", id: 1 });
 
 // The package exports its wasm file.
 portway.initSync(readFileSync(createRequire(import.meta.url).resolve("portway/portway_bg.wasm")));
 // The wasm has already started, so this call does not load the missing file.
 await init("file:///nowhere");
-const same = portway.validateMessage({ jsonrpc: "2.0", method: "add", id: 1 });
-console.log(JSON.stringify([report.isValid, same.isValid]));
+const secondReport = portway.validateMessage({ jsonrpc: "2.0", method: "add", id: 1 });
+console.log(JSON.stringify([firstReport.isValid, secondReport.isValid]));
