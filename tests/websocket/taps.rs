@@ -3,7 +3,7 @@
 use portway::tap::{Direction, Record, RecordKind, Tap, TapTransport};
 use portway::{Client, Listener, Transport};
 
-use crate::raw::{Test, methods, within};
+use crate::raw::{Test, register_methods, within};
 
 fn texts(records: &[Record], wanted: Direction) -> Vec<&str> {
     let mut texts = Vec::new();
@@ -24,7 +24,7 @@ async fn both_ends_record_the_same_messages_and_the_close_code() -> Test {
     let listener = Listener::websocket("127.0.0.1:0").await?;
     let address = listener.address().ok_or("no address")?;
     let listener = listener.with(move |transport| transport.with_tap(&server_tap));
-    let serving = tokio::spawn(listener.serve(methods));
+    let serving = tokio::spawn(listener.serve(register_methods));
     let client = Client::new(Transport::websocket(&format!("ws://{address}")).await?.with_tap(&client_tap));
     // The longest message is sent in fragments.
     for length in [0, 100, 100_000] {
