@@ -168,18 +168,18 @@ export class Link extends ErrorReporter {
   startCall(owner, method, params, timeout, options, resolve, reject, stream) {
     const signal = options?.signal ?? undefined;
     const problem = validateCall(method, params) ?? validateSignal(signal);
-    if (problem !== undefined) return reject(problem);
+    if (problem) return reject(problem);
     if (signal?.aborted) return reject(abortReason(signal));
-    const output = this.#disconnectError === undefined ? this.#wasm.run(CALL, timeout) : 0;
+    const output = this.#disconnectError ? 0 : this.#wasm.run(CALL, timeout);
     if (output === 0) return reject(this.#callRefusedError(method));
     const slot = output >>> ARGUMENT_SHIFT;
     const id = ++this.#lastId;
     const calls = this.#pendingCalls;
     calls.insert(slot, id, owner, method, resolve, reject);
     if (output & RESET_TIMER && missingTimerError(timeout)) return calls.abandon(slot, missingTimerError(timeout));
-    if (signal !== undefined) this.#abortOn(slot, signal);
-    if (options?.idempotent && stream === undefined) this.#transport.onIdempotent?.(id);
-    if (stream !== undefined) calls.setObserver(slot, id, stream);
+    if (signal) this.#abortOn(slot, signal);
+    if (options?.idempotent && !stream) this.#transport.onIdempotent?.(id);
+    if (stream) calls.setObserver(slot, id, stream);
     else if (options?.onProgress) calls.observeProgress(slot, id, timeout, options);
     try {
       const message = stream === undefined ? requestOrNotification(method, params, id) : stream.message(params);
@@ -217,14 +217,14 @@ export class Link extends ErrorReporter {
 
   /** Sends a notification if the peer is connected, and reports an error if it cannot be sent. */
   sendIfConnected(method, params) {
-    if (this.#disconnectError === undefined) this.runUserCode(() => this.notify(method, params));
+    if (!this.#disconnectError) this.runUserCode(() => this.notify(method, params));
   }
 
   /** Sends a notification of the application. Throws if it cannot be sent. */
   notify(method, params, transfer) {
     const problem = validateCall(method, params);
-    if (problem !== undefined) throw problem;
-    if (this.#disconnectError !== undefined) return this.report(this.#disconnectError.forCall(method));
+    if (problem) throw problem;
+    if (this.#disconnectError) return this.report(this.#disconnectError.forCall(method));
     const message = requestOrNotification(method, params);
     const queue = this.queue;
     if (transfer !== undefined || !queue.tryEnqueue(message)) queue.sendImmediately(message, transfer);
@@ -232,16 +232,14 @@ export class Link extends ErrorReporter {
 
   /** Sends a notification of the protocol at once. Throws if it cannot be sent. */
   sendNotification(method, params, transfer) {
-    if (this.#disconnectError === undefined)
-      this.queue.sendImmediately(requestOrNotification(method, params), transfer);
+    if (!this.#disconnectError) this.queue.sendImmediately(requestOrNotification(method, params), transfer);
   }
 
   /**
    * Sends an item of a stream. If the item cannot be sent, throws, or the next `flush` reports the error to `producer`.
    */
   sendItem(id, value, transfer, producer) {
-    if (this.#disconnectError === undefined)
-      this.queue.sendItem(requestOrNotification(ITEM, { id, value }), transfer, producer);
+    if (!this.#disconnectError) this.queue.sendItem(requestOrNotification(ITEM, { id, value }), transfer, producer);
   }
 
   /** Sends the messages that wait for the end of the turn. */

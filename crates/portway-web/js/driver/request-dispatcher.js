@@ -115,7 +115,7 @@ export class RequestDispatcher {
       if (serversWithHandler.length > 1) return this.#notifyAll(serversWithHandler, request);
     }
     const handler = this.#findHandler("notifications", request) ?? this.#findHandler("methods", request);
-    if (handler !== undefined) this.#link.runUserCode(() => handler(normalizeParams(request.takeParams()), request));
+    if (handler) this.#link.runUserCode(() => handler(normalizeParams(request.takeParams()), request));
   }
 
   #notifyAll(servers, request) {
@@ -123,7 +123,7 @@ export class RequestDispatcher {
     for (const server of servers) {
       // An earlier handler may have destroyed this server.
       const handler = server.notifications.get(request.method);
-      if (handler !== undefined) this.#link.runUserCode(() => handler(params, request.copyForServer(server)));
+      if (handler) this.#link.runUserCode(() => handler(params, request.copyForServer(server)));
     }
   }
 
@@ -179,7 +179,7 @@ export class RequestDispatcher {
    * `end` is undefined if the link has closed.
    */
   abortAll(end) {
-    const running = this.#running.filter((request) => request !== undefined);
+    const running = this.#running.filter(Boolean);
     this.#running = [];
     this.#batchReplies.clear();
     this.inFlight?.clear();
@@ -203,9 +203,9 @@ export class RequestDispatcher {
    * Aborts all running requests. Returns an error reply for each, and the replies that were waiting for their batches.
    */
   failAll(error) {
-    const pending = this.#running.filter((request) => request !== undefined);
+    const pending = this.#running.filter(Boolean);
     const replies = pending.map(({ id }) => ({ message: { jsonrpc: "2.0", error, id } }));
-    replies.unshift(...[...this.#batchReplies.values()].filter((reply) => reply !== undefined));
+    replies.unshift(...[...this.#batchReplies.values()].filter(Boolean));
     this.abortAll();
     return replies;
   }
@@ -219,7 +219,7 @@ export class RequestDispatcher {
   #findHandler(kind, request) {
     for (const server of this.servers) {
       const handler = server[kind].get(request.method);
-      if (handler !== undefined) {
+      if (handler) {
         request.server = server;
         return handler;
       }

@@ -116,7 +116,7 @@ export class SendQueue {
     if (this.#messages.length > 0) this.flush();
     try {
       const result = post(this.#transport, message, transfer);
-      if (result !== undefined) this.#failOnRejection(result, [{ message, slot, method }]);
+      if (result) this.#failOnRejection(result, [{ message, slot, method }]);
     } catch (error) {
       this.#sendErrorReplies({ message, transfer, slot, method }, error ?? UNKNOWN_ERROR);
     }
@@ -173,7 +173,7 @@ export class SendQueue {
   sendImmediately(message, transfer, producer) {
     this.flush();
     const result = post(this.#transport, message, transfer);
-    if (result !== undefined) this.#failOnRejection(result, [{ message, producer }]);
+    if (result) this.#failOnRejection(result, [{ message, producer }]);
   }
 
   /** If the result of a transport is a promise, its rejection means that these entries could not be sent. */
@@ -196,7 +196,7 @@ export class SendQueue {
     try {
       const combined = messages.length === 1 ? messages[0] : this.#combine(messages);
       const result = post(this.#transport, combined, transfers.length > 0 ? transfers : undefined);
-      if (result !== undefined) this.#failOnRejection(result, entriesOf());
+      if (result) this.#failOnRejection(result, entriesOf());
     } catch {
       const entries = entriesOf();
       if (entries.length === 1) this.#sendOne(entries[0]);

@@ -112,7 +112,7 @@ export class OutputExecutor {
         return this.#sendQueue.send(operand.message);
       case REPLY_BATCH:
         if (this.suppressReplies) return;
-        return this.#sendQueue.sendBatch(operand.filter((reply) => reply !== undefined));
+        return this.#sendQueue.sendBatch(operand.filter(Boolean));
       case TIMED_OUT:
         this.#timedOut.push(calls.idOf(argument));
         return calls.fail(argument, "timeout");

@@ -115,7 +115,7 @@ function listenTo({
   const sendAndPoll = (message, transfer) => {
     // Reading `closed` of a window takes long, so usually only the timer reads it. A transfer reads it first, because
     // objects that are transferred to a closed window are lost.
-    if ((poller.isIdle || transfer !== undefined) && isTargetClosed()) throw peerGoneError();
+    if ((poller.isIdle || transfer) && isTargetClosed()) throw peerGoneError();
     if (poller.isIdle) poller.start();
     send(message, transfer);
   };

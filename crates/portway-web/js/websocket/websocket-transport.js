@@ -213,7 +213,7 @@ export function webSocketTransport(url, options = {}) {
     const [address, names, login = []] = values;
     let cause;
     try {
-      socket = names === undefined ? new WebSocket(address) : new WebSocket(address, names);
+      socket = new WebSocket(address, names);
     } catch (error) {
       // The URL or a subprotocol is invalid, or the page may not connect to the URL. Another attempt would fail, too.
       return end(failure(""), error);
