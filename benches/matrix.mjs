@@ -43,6 +43,22 @@ export const libraries = [
     excluded: [],
   },
   {
+    id: "portway-tap",
+    title: "Portway, coalesced, with a tap",
+    own: true,
+    boundaries: ["worker"],
+    excluded: [
+      "clone",
+      "transfer-params",
+      "objects",
+      "pending",
+      "mixed-sizes",
+      "transfer-results",
+      "stream",
+      "instantiate",
+    ],
+  },
+  {
     id: "portway-connect",
     title: "Portway, connect",
     own: true,

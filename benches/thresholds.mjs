@@ -39,6 +39,10 @@ const PROMISES = [
     { workload: "loopback", library, metric: "ns", max: 500, unit: "ns" },
     { workload: "loopback", library, metric: "ns", base: "reference-library", max: 0.2 },
   ]),
+  ...["sequential", "concurrent-1k", "loopback"].map((workload) => {
+    const metric = workload === "loopback" ? "ns" : "us";
+    return { workload, library: "portway-tap", metric, base: "portway", max: 1.5 };
+  }),
   { workload: "instantiate", library: "portway", metric: "ms", max: 1, unit: "ms" },
 ];
 

@@ -9,7 +9,7 @@ import init, {
   workerTransport,
 } from "../../pkg/node.js";
 
-const transports = {
+export const transports = {
   port: ({ target }) => portTransport(target),
   worker: ({ target }) => workerTransport(target),
   self: () => selfTransport(),

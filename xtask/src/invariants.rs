@@ -24,6 +24,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("rust", &["driver", "transport", "session", "rust"]),
     ("websocket", &["driver", "transport", "websocket"]),
     ("wipc", &["driver", "wipc"]),
+    ("tap", &["driver", "transport", "tap"]),
 ];
 
 /// A module that every folder may import. The modules for Node import it, so that they share its classes.

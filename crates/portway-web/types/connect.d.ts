@@ -42,6 +42,9 @@ export interface SessionInfo {
   readonly features: readonly string[];
 }
 
+/** Records the messages of all sessions. `sessionTap` of `portway/tap` returns it. */
+export type SessionTap = (transport: any, target: any, options: { readonly channel?: string | undefined }) => void;
+
 /** The options of `connect`, and all options of a peer. `Local` maps the methods of this side. */
 export interface ConnectOptions<Local = any, Remote = any> extends PeerOptions {
   /**
@@ -71,6 +74,8 @@ export interface ConnectOptions<Local = any, Remote = any> extends PeerOptions {
    * disables the heartbeat.
    */
   heartbeat?: number | undefined;
+  /** Records the messages of all sessions: the result of `sessionTap` of `portway/tap`. */
+  tap?: SessionTap | undefined;
   /** Called when a session begins. Messages that this function sends precede the calls that waited for the session. */
   onSession?: ((session: SessionInfo) => void) | undefined;
   /** Called when a session ends, with the error that rejected its calls. */

@@ -8,6 +8,7 @@ import type * as declaredInline from "../../../crates/portway-web/types/inline.j
 import type * as declaredWorker from "../../../crates/portway-web/types/wasi-worker.js";
 import type * as declaredWasi from "../../../crates/portway-web/types/wipc-wasi.js";
 import type * as declaredSocket from "../../../crates/portway-web/types/websocket.js";
+import type * as declaredTap from "../../../crates/portway-web/types/tap.js";
 import type * as declaredWipc from "../../../crates/portway-web/types/wipc.js";
 import type * as declaredWipcNode from "../../../crates/portway-web/types/wipc-node.js";
 import type * as early from "../../../crates/portway-web/js/entry/early.js";
@@ -17,6 +18,7 @@ import type * as worker from "../../../crates/portway-web/js/entry/wasi-worker.j
 import type * as wasi from "../../../crates/portway-web/js/entry/wipc-wasi.js";
 import type * as web from "../../../crates/portway-web/js/entry/web.js";
 import type * as socket from "../../../crates/portway-web/js/entry/websocket.js";
+import type * as tap from "../../../crates/portway-web/js/entry/tap.js";
 import type * as wipc from "../../../crates/portway-web/js/entry/wipc.js";
 import type * as wipcNode from "../../../crates/portway-web/js/entry/wipc-node.js";
 import type { RequestContext } from "../../../crates/portway-web/js/driver/request-context.js";
@@ -39,6 +41,7 @@ assertEmpty<Difference<typeof node, typeof declared>>();
 assertEmpty<Difference<typeof inline, typeof declaredInline>>();
 assertEmpty<Difference<typeof early, typeof declaredEarly>>();
 assertEmpty<Difference<typeof socket, typeof declaredSocket>>();
+assertEmpty<Difference<typeof tap, typeof declaredTap>>();
 assertEmpty<Difference<typeof wipc, typeof declaredWipc>>();
 assertEmpty<Difference<typeof wipcNode, typeof declaredWipcNode>>();
 assertEmpty<Difference<typeof wasi, typeof declaredWasi>>();
@@ -92,11 +95,15 @@ assertAssignable<declaredWasi.WasiGuest, WasiGuest>();
 
 assertEmpty<Difference<socket.ReconnectPolicy, declaredSocket.ReconnectPolicy>>();
 
+type RecorderInternals = "add" | "isDestroyed" | "isFull" | "push" | "pushState" | "skip" | "source";
+assertEmpty<Exclude<Difference<tap.TapRecorder, declaredTap.TapRecorder>, RecorderInternals>>();
+assertAssignable<declaredTap.TapRecorder, tap.TapRecorder>();
+
 // The objects that functions return, and the functions themselves.
 assertAssignable<typeof declaredSocket.webSocketTransport, typeof socket.webSocketTransport>();
 assertAssignable<typeof declaredSocket.subscribe, typeof socket.subscribe>();
 assertEmpty<Undeclared<ReturnType<typeof web.portTransport>, declared.BuiltInTransport>>();
-type TransportInternals = "handleClose" | "idle" | "inFlight" | "isFull" | "isWaiting" | "receive";
+type TransportInternals = "handleClose" | "idle" | "inFlight" | "isFull" | "isWaiting" | "receive" | "sendText";
 assertEmpty<Exclude<Undeclared<WipcTransport, declared.BuiltInTransport>, TransportInternals>>();
 assertEmpty<Difference<ReturnType<typeof web.validateMessage>, declared.ValidationReport>>();
 assertEmpty<Difference<typeof wipc.WipcType, typeof declaredWipc.WipcType>>();
@@ -112,6 +119,9 @@ assertAssignable<typeof declared.validateMessage, typeof web.validateMessage>();
 assertAssignable<typeof declared.windowTransport, typeof web.windowTransport>();
 assertAssignable<typeof declared.workerTransport, typeof web.workerTransport>();
 assertAssignable<typeof declared.workerTransport, typeof node.workerTransport>();
+assertAssignable<typeof declaredTap.tap, typeof tap.tap>();
+assertAssignable<typeof declaredTap.sessionTap, typeof tap.sessionTap>();
+assertAssignable<typeof declaredTap.readTaps, typeof tap.readTaps>();
 assertAssignable<typeof declaredWipc.WipcType, typeof wipc.WipcType>();
 assertAssignable<typeof declaredWipc.encodeWipc, typeof wipc.encodeWipc>();
 assertAssignable<typeof declaredWipc.parseWipcJSON, typeof wipc.parseWipcJSON>();

@@ -90,6 +90,16 @@ export const OUTPUT_GRACE = 250;
 export const TERM_GRACE = 500;
 /** Maximum bytes of a line of standard error that is reported whole. */
 export const MAX_STDERR_LINE = 65_536;
+/** Default maximum memory of the records that the sink of a tap has not taken, in bytes. */
+export const TAP_BYTES = 1_048_576;
+/** Maximum characters of the text of a message in a record. */
+export const MAX_TAP_CHARACTERS = 262_144;
+/** Maximum number of values of a message that a tap describes. */
+export const MAX_TAP_VALUES = 100_000;
+/** Maximum depth of the values of a message that a tap describes. */
+export const MAX_TAP_DEPTH = 100;
+/** Maximum number of bytes of an `ArrayBuffer` in a record. */
+export const TAP_BINARY_BYTES = 64;
 /** Maximum number of messages queued for the next WebSocket connection. */
 export const MAX_OFFLINE_MESSAGES = 1_000;
 /** Maximum characters of the messages queued for the next WebSocket connection. */

@@ -48,7 +48,11 @@ export class Link extends ErrorReporter {
   #transports = new Set();
   #internals;
   #wasm;
-  #sendQueue;
+  /**
+   * The queue of the outgoing messages. `portway/tap` reads whether it coalesces messages.
+   * @type {SendQueue}
+   */
+  queue;
   #executor;
   #pendingCalls;
   #dispatcher = new RequestDispatcher(this);
@@ -97,7 +101,7 @@ export class Link extends ErrorReporter {
     const dispatcher = this.#dispatcher;
     dispatcher.inFlight = transport.inFlight;
     const sendQueue = new SendQueue(transport, (entry, problem) => this.#onSendFailed(entry, problem), this.report);
-    this.#sendQueue = sendQueue;
+    this.queue = sendQueue;
     const executor = new OutputExecutor(this, wasm, pendingCalls, dispatcher, sendQueue);
     this.#executor = executor;
     this.#clock = new Clock(wasm, (output) => executor.execute(output));
@@ -142,7 +146,7 @@ export class Link extends ErrorReporter {
   #configure(options, limits) {
     if (options?.onError !== undefined) this.onError = options.onError;
     Object.assign(this.#limits, limits);
-    if (options?.coalesce !== undefined) this.#sendQueue.coalesce = options.coalesce;
+    if (options?.coalesce !== undefined) this.queue.coalesce = options.coalesce;
     if (options?.paramsNull !== undefined) this.#allowsNullParams = options.paramsNull !== "invalid";
     const { pendingCalls, inFlight, batchItems } = this.#limits;
     this.#wasm.run(CONFIGURE, pendingCalls, inFlight, batchItems, this.#allowsNullParams);
@@ -179,7 +183,7 @@ export class Link extends ErrorReporter {
     else if (options?.onProgress) calls.observeProgress(slot, id, timeout, options);
     try {
       const message = stream === undefined ? requestOrNotification(method, params, id) : stream.message(params);
-      this.#sendQueue.send(message, options?.transfer, slot);
+      this.queue.send(message, options?.transfer, slot);
     } catch (error) {
       // `send` does not throw, but the stack may overflow.
       this.#failCall(slot, id, error);
@@ -222,14 +226,14 @@ export class Link extends ErrorReporter {
     if (problem !== undefined) throw problem;
     if (this.#disconnectError !== undefined) return this.report(this.#disconnectError.forCall(method));
     const message = requestOrNotification(method, params);
-    const queue = this.#sendQueue;
+    const queue = this.queue;
     if (transfer !== undefined || !queue.tryEnqueue(message)) queue.sendImmediately(message, transfer);
   }
 
   /** Sends a notification of the protocol at once. Throws if it cannot be sent. */
   sendNotification(method, params, transfer) {
     if (this.#disconnectError === undefined)
-      this.#sendQueue.sendImmediately(requestOrNotification(method, params), transfer);
+      this.queue.sendImmediately(requestOrNotification(method, params), transfer);
   }
 
   /**
@@ -237,12 +241,12 @@ export class Link extends ErrorReporter {
    */
   sendItem(id, value, transfer, producer) {
     if (this.#disconnectError === undefined)
-      this.#sendQueue.sendItem(requestOrNotification(ITEM, { id, value }), transfer, producer);
+      this.queue.sendItem(requestOrNotification(ITEM, { id, value }), transfer, producer);
   }
 
   /** Sends the messages that wait for the end of the turn. */
   flush() {
-    this.#sendQueue.flush();
+    this.queue.flush();
   }
 
   /** Sends calls and notifications in one array. Resolves to their outcomes, in the form of `Promise.allSettled`. */
@@ -252,10 +256,10 @@ export class Link extends ErrorReporter {
     let problem;
     for (const call of calls) problem ??= validateCall(call?.method, call?.params);
     problem ??= validateSignal(signal) ?? missingTimerError(timeout);
-    if (problem !== undefined) return Promise.reject(problem);
+    if (problem) return Promise.reject(problem);
     if (signal?.aborted) return Promise.reject(abortReason(signal));
     if (calls.length === 0) return Promise.resolve([]);
-    if (this.#disconnectError !== undefined) return Promise.reject(this.#disconnectError.forCall("batch"));
+    if (this.#disconnectError) return Promise.reject(this.#disconnectError.forCall("batch"));
     const batch = ++this.#lastBatch;
     let outputs = 0;
     const outcomes = [];
@@ -272,10 +276,10 @@ export class Link extends ErrorReporter {
       const id = ++this.#lastId;
       outcomes.push(new Promise(captureResolvers));
       this.#pendingCalls.insert(slot, id, owner, method, lastResolve, lastReject);
-      if (signal !== undefined) this.#abortOn(slot, signal);
+      if (signal) this.#abortOn(slot, signal);
       entries.push({ message: requestOrNotification(method, params, id), slot });
     }
-    this.#sendQueue.sendBatch(entries);
+    this.queue.sendBatch(entries);
     this.#clock.start(outputs);
     return Promise.allSettled(outcomes);
   }
@@ -312,7 +316,7 @@ export class Link extends ErrorReporter {
     if (request.batch === undefined) {
       const isSent = message !== undefined && !this.#executor.suppressReplies;
       if (isSent && ((output & OPERATION) === REPLY || this.#wasm.trapError !== undefined)) {
-        this.#sendQueue.send(message, request.transferList, undefined, request.method);
+        this.queue.send(message, request.transferList, undefined, request.method);
       }
     } else if (this.#wasm.trapError === undefined) this.#executor.execute(output, request, request.batch);
   }
@@ -355,9 +359,9 @@ export class Link extends ErrorReporter {
     this.#receiver.stop();
     this.#executor.execute(this.#wasm.run(CLOSE));
     this.#wasm.free();
-    this.#sendQueue.flush();
+    this.queue.flush();
     removeLink(this.#internals.boundary, this, this.#lastId);
-    this.#internals.detach?.();
+    this.#internals.queue?.removeHandler();
     for (const transport of this.#transports) transport.destroy?.();
     this.#dispatcher.abortAll();
   }
@@ -373,7 +377,7 @@ export class Link extends ErrorReporter {
     this.#pendingCalls.abandonAll(end, undefined, kept);
     // An unresponsive peer may still wait for the answers to its requests, so its requests continue.
     if (stillReceives || end.reason === "unresponsive") return;
-    this.#sendQueue.clear();
+    this.queue.clear();
     this.#executor.suppressReplies = true;
     this.#receiver.endSession(end);
     this.#dispatcher.discardAll();
@@ -385,7 +389,7 @@ export class Link extends ErrorReporter {
   #onWasmTrap() {
     if (this.closed) return;
     this.#clock.stop();
-    this.#sendQueue.sendEach(this.#dispatcher.failAll(TRAPPED_ERROR));
+    this.queue.sendEach(this.#dispatcher.failAll(TRAPPED_ERROR));
     const end = this.#wasm.trapError;
     this.#pendingCalls.abandonStreams(end);
     this.#onPeerLost(end);

@@ -65,6 +65,7 @@ export class SendQueue {
   /**
    * Whether the messages of a turn are coalesced; `"columns"` to send them as columns. If undefined, the member
    * `coalesces` of the transport decides. The two sides of a session agree on this value.
+   * @type {boolean | "columns" | undefined}
    */
   coalesce = undefined;
   #transport;

@@ -71,7 +71,7 @@ export class Handshake {
 
   /**
    * The handshake calls these functions of `callbacks`:
-   * - `prepare(peer, onFirstMessage)` for each port that may become the port of a session;
+   * - `listen(peer, onFirstMessage)` for each port that may become the port of a session;
    * - `begin(peer)` when a port has become the port of the session;
    * - `onNewHello(origin)` for a hello with a new id during a session; returns whether a session should begin at once;
    * - `onForbiddenOrigin(origin)` for a hello of an origin that is not allowed;
@@ -155,7 +155,7 @@ export class Handshake {
     if (!isId(session) || session === this.id || port === undefined || !isVersion(version)) return false;
     if (version !== VERSION) return (this.#callbacks.onIncompatibleVersion(version), false);
     const peer = { id: session, port, origin, features: stringArray(features) };
-    this.#callbacks.prepare(peer);
+    this.#callbacks.listen(peer);
     // The first message on the port opens the session for the peer.
     port.postMessage(requestOrNotification("rpc.ping"));
     this.#begin(peer);
@@ -209,7 +209,7 @@ export class Handshake {
     this.#offer = peer;
     this.#offeredAt = time;
     this.#offerKeptMs = GOODBYE_TIMEOUT;
-    this.#callbacks.prepare(peer, () => {
+    this.#callbacks.listen(peer, () => {
       if (this.#offer === peer) this.#begin(peer);
     });
     this.#target.post({ jsonrpc: "2.0", id: peer.id, result }, transfer, peer.origin);

@@ -19,6 +19,7 @@ export function prepareSession(target, options) {
   let fail;
   const opened = new Promise((...functions) => ([onOpen, fail] = functions));
   const transport = new SessionTransport(connectTarget, options, onOpen, fail);
+  options.tap?.(transport, connectTarget, options);
   return {
     transport,
     fail,

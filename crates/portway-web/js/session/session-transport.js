@@ -206,7 +206,7 @@ export class SessionTransport {
   /** Handles an error of a worker. Before the first session, the error means that it did not start. */
   #onTargetError = (cause, end) => {
     if (this.#sessionCount === 0) return this.#onFail(workerFailedError("worker-failed", cause));
-    if (end === undefined) return;
+    if (!end) return;
     this.#endError = end;
     if (!this.#peer) return this.#endSession(end, false);
     // Messages on the port of the session may still arrive.
@@ -224,7 +224,7 @@ export class SessionTransport {
   };
 
   /** Listens on a port that may become the port of a session. */
-  prepare(peer, onFirstMessage) {
+  listen(peer, onFirstMessage) {
     const stop = addListeners(peer.port, {
       message: ({ data }) => {
         if (this.#peer !== peer) onFirstMessage?.();
@@ -411,7 +411,7 @@ export class SessionTransport {
   #check = () => {
     const { closedReason, currentWindow } = this.#target;
     const error = closedReason();
-    if (error !== undefined) return this.#endSession(error, false);
+    if (error) return this.#endSession(error, false);
     if (this.#peer && this.#window !== currentWindow?.()) this.#endSession(sessionEndedError(ANOTHER_DOCUMENT), true);
     const heartbeat = this.#heartbeat;
     const isSuspected = this.#state === RELOAD_SUSPECTED;

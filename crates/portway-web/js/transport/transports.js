@@ -6,6 +6,7 @@ import { logError } from "../driver/log-error.js";
 import { takeBuffered } from "./early-buffer.js";
 import { isMessageOrBatch } from "../driver/envelope.js";
 import {
+  define,
   isInstance,
   peerGoneError,
   portClosedError,
@@ -39,8 +40,8 @@ import { closePort, isClosedPort } from "../driver/transfer-list.js";
  * @property {(origin?: string) => string | undefined} [lastOrigin]
  */
 
-/** The hubs of each boundary. */
-const hubs = new WeakMap();
+/** The member of a boundary that contains its hubs. Another copy of the library has another symbol, and other hubs. */
+const HUBS = Symbol();
 
 /**
  * Returns a transport on a boundary. Transports with the same options share one hub, which listens to the boundary. The
@@ -50,12 +51,11 @@ const hubs = new WeakMap();
  */
 function transport(options) {
   const { boundary, target, sharing } = options;
-  if (!hubs.has(boundary)) hubs.set(boundary, new Set());
-  const shared = hubs.get(boundary);
+  const shared = (boundary[HUBS] ??= new Set());
   // An iframe may have several windows, one after another, and all of them have the same boundary. So the target is
   // also compared.
   let hub = [...shared].find((hub) => hub.target === target && hub.sharing === sharing);
-  if (hub === undefined) shared.add((hub = { ...options, ...listenTo(options), users: 0 }));
+  if (!hub) shared.add((hub = { ...options, ...listenTo(options), users: 0 }));
   hub.users++;
   const user = {
     send: hub.send,
@@ -64,7 +64,7 @@ function transport(options) {
     onError: hub.onError,
     destroy() {
       if (!transportInternals.delete(user)) return;
-      hub.detach(user);
+      hub.queue.removeHandler(user);
       if (--hub.users > 0) return;
       shared.delete(hub);
       // A link on the hub must not answer requests any more.
@@ -73,6 +73,8 @@ function transport(options) {
     },
   };
   transportInternals.set(user, hub);
+  // `portway/tap` is another bundle, and finds the hub by this member. A copy of the transport does not have it.
+  define(user, "hub", hub);
   return user;
 }
 
@@ -141,21 +143,20 @@ function listenTo({
   let stop;
   let destroyed = false;
   const start = () => {
-    if (stop !== undefined || destroyed) return;
+    if (stop || destroyed) return;
     stop = addListeners(source, wanted);
     source.start?.();
   };
   if (!buffersUntilStarted) start();
-  if (early !== undefined) takeBuffered(early, isForUs).forEach(listeners.message);
+  if (early) takeBuffered(early, isForUs).forEach(listeners.message);
   return {
-    send: isTargetClosed === undefined ? send : sendAndPoll,
+    /** Also read by `portway/tap`. */
+    queue,
+    send: isTargetClosed ? sendAndPoll : send,
     /** Only WIPC transports use the second parameter. */
     onMessage(handler, isServing, user) {
       queue.setHandler(handler, user);
       start();
-    },
-    detach(user) {
-      queue.removeHandler(user);
     },
     onClose(handler, isAnyWaiting) {
       reportClosed = handler;

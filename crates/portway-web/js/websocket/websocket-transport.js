@@ -134,7 +134,7 @@ export function webSocketTransport(url, options = {}) {
       if (isAnswer && isOver(2 * MAX_UNWRITTEN_BYTES)) giveUp("the peer does not read");
       if (hasCalls) life.watch();
     } else if (isOwn) {
-      if (endError !== undefined) throw endError;
+      if (endError) throw endError;
       if (!hasCalls && sessionCount > 0 && !options.queueNotifications)
         throw new SocketError("session-ended", "notifications do not wait for a connection");
       if (!hasRoom(text)) dropEnded();
@@ -173,9 +173,9 @@ export function webSocketTransport(url, options = {}) {
     } catch (/** @type {any} */ error) {
       return reject(error instanceof RangeError ? OVERSIZE : PARSE_ERROR, error);
     }
-    if (unreadable.length > 0) report(new Error("a response repeats a member"), unreadable);
-    if (messages === undefined || (messages.id === PING_ID && !isCall(messages))) return;
-    if (watchers.size + repeatable.size > 0)
+    if (unreadable.length) report(new Error("a response repeats a member"), unreadable);
+    if (!messages || (messages.id === PING_ID && !isCall(messages))) return;
+    if (watchers.size + repeatable.size)
       for (const message of [messages].flat()) {
         if (!isCall(message)) repeatable.delete(message.id);
         for (const watcher of watchers) watcher.onMessage(message);
@@ -219,8 +219,9 @@ export function webSocketTransport(url, options = {}) {
       return end(failure(""), error);
     }
     socket.binaryType = "arraybuffer";
+    tell(transport.onSocket, socket);
     removeListeners = addListeners(socket, {
-      open: () => begin(String(address), [login].flat()),
+      open: () => begin(`${address}`, [login].flat()),
       message: (event) => onData(event.data),
       close: ({ code, reason, wasClean }) => lost({ code, reason, wasClean }, cause),
       error: ({ error }) => (cause = error),
@@ -252,7 +253,7 @@ export function webSocketTransport(url, options = {}) {
       hasOpened: isReady,
     });
     // The application may have closed the transport in `shouldReconnect`.
-    if (endError !== undefined) return;
+    if (endError) return;
     const byCode = verdictOf(facts.code);
     policy.lost(now(), facts.code, isWanted === false ? "stop" : isWanted && byCode === "stop" ? "back-off" : byCode);
     if (policy.state === "closed") return end(facts, cause);
@@ -309,7 +310,7 @@ export function webSocketTransport(url, options = {}) {
     isReady = false;
     life.stop();
     clearTimeout(timer);
-    if (own !== undefined) {
+    if (own) {
       removeListeners();
       // A socket of `ws` that is closed while it connects emits an error, which must have a listener.
       own.addEventListener("error", () => {});
@@ -361,7 +362,7 @@ export function webSocketTransport(url, options = {}) {
         online: onChance,
         // Browsers do not put a page with an open socket into the back/forward cache.
         pagehide({ persisted }) {
-          if (!persisted || endError !== undefined) return;
+          if (!persisted || endError) return;
           policy = new ReconnectPolicy(reconnect);
           endSession({ code: 1001, reason: "this page was left", wasClean: true });
         },
@@ -375,10 +376,11 @@ export function webSocketTransport(url, options = {}) {
   }
 
   const close = (code, reason = "") => {
-    if (endError === undefined) end({ code: closeCode(code), reason: String(reason), wasClean: true }, undefined, true);
+    if (!endError) end({ code: closeCode(code), reason: `${reason}`, wasClean: true }, undefined, true);
   };
 
-  // The link and `subscribe` use members that are not declared.
+  // The link and `subscribe` use members that are not declared. `portway/tap` adds `onSocket`.
+  /** @type {any} */
   const transport = {
     get state() {
       return policy.state;
@@ -389,7 +391,7 @@ export function webSocketTransport(url, options = {}) {
     onMessage(handler, serves) {
       receive = handler;
       isServing = serves;
-      if (removePageListeners !== undefined || endError !== undefined) return;
+      if (removePageListeners || endError) return;
       removePageListeners = listenToPage();
       // The caller of `onMessage` can finish its setup first.
       queueMicrotask(start);
@@ -416,7 +418,7 @@ export function webSocketTransport(url, options = {}) {
     watch(watcher) {
       watchers.add(watcher);
       if (isReady) watcher.onSession(sessionCount);
-      if (endError !== undefined) queueMicrotask(() => watcher.onEnd(endError));
+      if (endError) queueMicrotask(() => watcher.onEnd(endError));
       return () => watchers.delete(watcher);
     },
     /**
@@ -438,7 +440,7 @@ export function webSocketTransport(url, options = {}) {
       delete(request) {
         const message = running.get(request);
         running.delete(request);
-        if (message !== undefined && --message.requests === 0) runningBytes -= message.bytes;
+        if (message && --message.requests === 0) runningBytes -= message.bytes;
       },
       clear() {
         running.clear();

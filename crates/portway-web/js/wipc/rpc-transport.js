@@ -61,11 +61,16 @@ export class WipcTransport {
     try {
       // The application limits its own calls. The channel limits all other messages, because the peer may cause them.
       const text = messageText(message, (size, sizeText) => this.#channel.checkLength(size, sizeText));
-      this.#channel.sendMessage(text, !someMessage(message, isRequest));
+      this.sendText(text, !someMessage(message, isRequest));
     } catch (/** @type {any} */ error) {
       // A response to a peer that has ended is dropped.
       if (someMessage(message, isCall) || error?.name !== "WipcClosedError") throw error;
     }
+  }
+
+  /** @internal Sends the text of a message. `portway/tap` replaces this method of a tapped transport. */
+  sendText(text, isPeerCaused) {
+    this.#channel.sendMessage(text, isPeerCaused);
   }
 
   onMessage(handler, isServing = () => true) {

@@ -1,0 +1,41 @@
+// The time of records. Reading a clock takes as long as describing a small message. The precise clock is read for each
+// received message, because a task may have begun. For a sent message, it is read if the coarse clock shows another
+// millisecond than before.
+
+/** The difference (ms) between both clocks at which the precise clock is set. It stops while a device sleeps. */
+const MAX_DIFFERENCE_MS = 50;
+
+/** @type {{ now(): number, timeOrigin?: number }} A realm may lack `performance`. */
+const performance = globalThis.performance ?? Date;
+/** The time of the coarse clock (ms) at which the precise clock was 0. */
+let origin = performance.timeOrigin ?? 0;
+/** The last result of the coarse clock, in ms. */
+let coarse = 0;
+/** The last time, in ms. */
+let precise = 0;
+
+/**
+ * Returns the time in milliseconds since 1970-01-01 UTC. `isEvent` is true if a task may have begun since the last
+ * call.
+ */
+export function recordTime(isEvent) {
+  if (isEvent) precise = origin + performance.now();
+  else {
+    const time = Date.now();
+    if (time !== coarse) read(time);
+  }
+  return precise;
+}
+
+function read(time) {
+  coarse = time;
+  precise = origin + performance.now();
+  if (Math.abs(precise - time) <= MAX_DIFFERENCE_MS) return;
+  origin += time - precise;
+  precise = time;
+}
+
+/** Converts a time to the unit of records: microseconds, an integer. */
+export function microseconds(time) {
+  return Math.round(time * 1_000);
+}

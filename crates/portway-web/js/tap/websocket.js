@@ -1,0 +1,49 @@
+// Taps the sockets of `webSocketTransport`. The texts are recorded where they enter and leave a socket, so they are
+// exact, and include logins and pings.
+
+import { replace, sending } from "./points.js";
+
+/** Taps the next sockets of a transport. */
+export function tapSockets(transport, point) {
+  return replace(transport, "onSocket", (socket) => tapSocket(socket, point));
+}
+
+function tapSocket(socket, point) {
+  const { send, close, terminate } = socket;
+  let isOpen = false;
+  /** Records the end of the connection, once. Later messages of the socket are ignored by the transport, too. */
+  const end = (reason, code) => {
+    stop();
+    if (isOpen) point.close(reason, code);
+    isOpen = false;
+  };
+  const listeners = {
+    open() {
+      isOpen = true;
+      point.open();
+    },
+    message({ data }) {
+      if (typeof data === "string") point.text(false, data);
+      else point.receivedBytes(data);
+    },
+    // An old version of `ws` reports the reason as a buffer.
+    close: ({ code, reason }) => end(`${reason}`, code),
+  };
+  for (const [type, listener] of Object.entries(listeners)) socket.addEventListener(type, listener);
+  const restore = [
+    replace(socket, "send", (data) => sending(point.text(true, data), () => send.call(socket, data))),
+    replace(socket, "close", (code, reason) => {
+      end(reason && `${reason}`, code);
+      return close.call(socket, code, reason);
+    }),
+    terminate &&
+      replace(socket, "terminate", () => {
+        end("the connection was terminated", undefined);
+        return terminate.call(socket);
+      }),
+  ];
+  function stop() {
+    for (const [type, listener] of Object.entries(listeners)) socket.removeEventListener(type, listener);
+    restore.forEach((undo) => undo?.());
+  }
+}

@@ -1,0 +1,225 @@
+// The descriptions of values in the records of a tap, and its limits for values and texts.
+
+import { assert } from "chai";
+import { JSONRPCClient, JSONRPCPeer, portTransport } from "./support/portway.js";
+import { collected, tap } from "./support/taps.js";
+import { recorder as recordingTransport } from "./support/transports.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { rejection, until } from "./support/outcomes.js";
+
+const DEPTH = 100;
+const VALUES = 100_000;
+const CHARACTERS = 262_144;
+
+/** Returns a client on a transport that sends any value, and its records. */
+function tappedClient(options) {
+  const transport = recordingTransport();
+  const found = collected({ maxBytes: 2 ** 26, ...options });
+  const client = new JSONRPCClient(tap(transport, { sink: found.recorder }), { onError() {} });
+  afterThisTest(() => client.destroy());
+  return { ...found, client, transport };
+}
+
+/** Returns the description of a value as the params of a notification, and the text of its record. */
+async function described(params) {
+  const { client, untilMessages } = tappedClient();
+  client.notify("note", params);
+  const [{ text }] = await untilMessages(1);
+  return { description: JSON.parse(text).params, text };
+}
+
+const descriptionOf = async (value) => (await described([value])).description[0];
+
+describe("the description of a value", () => {
+  const buffer = new Uint8Array([1, 2, 3, 4]).buffer;
+  const cycle = { name: "a" };
+  cycle.self = { inner: cycle };
+  const cases = [
+    ["null and JSON values", [null, true, 1.5, "a", { b: [] }], [null, true, 1.5, "a", { b: [] }]],
+    ["undefined", undefined, { $type: "undefined" }],
+    ["holes of arrays", [1, , undefined], [1, { $type: "hole" }, { $type: "undefined" }]],
+    [
+      "numbers that JSON lacks",
+      [NaN, Infinity, -Infinity, -0],
+      ["NaN", "Infinity", "-Infinity", "-0"].map((value) => ({ $type: "number", value })),
+    ],
+    ["bigints", -12n, { $type: "bigint", value: "-12" }],
+    [
+      "dates",
+      [new Date(0), new Date(NaN)],
+      [
+        { $type: "Date", value: "1970-01-01T00:00:00.000Z" },
+        { $type: "Date", value: null },
+      ],
+    ],
+    ["maps", new Map([[{ k: 1 }, [2]]]), { $type: "Map", entries: [[{ k: 1 }, [2]]] }],
+    ["sets", new Set([1, "a"]), { $type: "Set", values: [1, "a"] }],
+    ["buffers", buffer, { $type: "ArrayBuffer", length: 4, bytes: "AQIDBA==" }],
+    ["views", new Uint16Array(buffer, 2, 1), { $type: "Uint16Array", length: 1, bytes: "AwQ=" }],
+    ["regular expressions", /a\/b/g, { $type: "RegExp", value: "/a\\/b/g" }],
+    ["errors", new TypeError("wrong"), { $type: "Error", name: "TypeError", message: "wrong" }],
+    ["cycles", cycle, { name: "a", self: { inner: { $type: "cycle" } } }],
+    [
+      "objects with a member $type",
+      { $type: 1, a: 2 },
+      {
+        $type: "Object",
+        entries: [
+          ["$type", 1],
+          ["a", 2],
+        ],
+      },
+    ],
+    ["functions and symbols", [() => {}, Symbol("s")], [{ $type: "function" }, { $type: "symbol" }]],
+    ["other objects", new URL("https://example.org"), { $type: "URL" }],
+    [
+      "objects of classes",
+      new (class A {
+        b = 1;
+      })(),
+      { b: 1 },
+    ],
+    ["objects without a prototype", Object.assign(Object.create(null), { a: 1 }), { a: 1 }],
+    ["values that occur twice", [[cycle.name], cycle.name], [["a"], "a"]],
+  ];
+  for (const [title, value, expected] of cases)
+    it(`names ${title}`, async () => {
+      assert.deepEqual(await descriptionOf(value), expected);
+    });
+
+  it("names ports", async () => {
+    const { port1 } = new MessageChannel();
+    assert.deepEqual(await descriptionOf(port1), { $type: "MessagePort" });
+    port1.close();
+  });
+
+  it("has own members with the name __proto__, and lone surrogates", async () => {
+    const value = JSON.parse('{"__proto__":{"a":1},"b":"\\ud800"}');
+    const { text } = await described([value]);
+    assert.include(text, '{"__proto__":{"a":1},"b":"\\ud800"}');
+  });
+
+  it("reads each getter once, and changes nothing", async () => {
+    let reads = 0;
+    const value = {
+      get a() {
+        reads++;
+        return { b: 1 };
+      },
+    };
+    assert.deepEqual(await descriptionOf(value), { a: { b: 1 } });
+    assert.equal(reads, 1);
+  });
+
+  it("of a value that cannot be read is unreadable, and the message is sent all the same", async () => {
+    const throwing = {
+      get a() {
+        throw new Error("no");
+      },
+    };
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    const trap = new Proxy(
+      {},
+      {
+        ownKeys: () => {
+          throw new Error("no");
+        },
+      },
+    );
+    for (const value of [throwing, proxy, trap]) {
+      const { client, transport, untilMessages } = tappedClient();
+      client.notify("note", [value]);
+      const [{ text }] = await untilMessages(1);
+      assert.equal(text, '{"$type":"unreadable"}');
+      assert.equal(transport.sent[0].params[0], value);
+    }
+  });
+
+  it("uses no method toJSON", async () => {
+    const value = { toJSON: () => "replaced", a: 1 };
+    assert.deepEqual(await descriptionOf(value), { toJSON: { $type: "function" }, a: 1 });
+  });
+
+  it("of 100 000 levels ends, also if they cross a port", async () => {
+    let deep = 1;
+    for (let n = 0; n < 100_000; n++) deep = [deep];
+    const { text } = await described(deep);
+    assert.isBelow(text.length, 1_000);
+    const { port1, port2 } = new MessageChannel();
+    const found = collected();
+    const near = new JSONRPCPeer(tap(portTransport(port1), { sink: found.recorder }), { onError() {} });
+    const far = new JSONRPCPeer(portTransport(port2)).method("ok", () => "ok");
+    afterThisTest(() => [near, far].forEach((peer) => peer.destroy()));
+    // An engine may refuse to clone this value.
+    await rejection(near.request("missing", deep));
+    assert.equal(await near.request("ok"), "ok");
+    await found.untilMessages(2);
+  });
+});
+
+describe("a tap", () => {
+  it("values below 100 levels are omitted", async () => {
+    // The message and its params are the first two levels.
+    const nested = (levels) => {
+      let value = 1;
+      for (let n = 0; n < levels; n++) value = [value];
+      return value;
+    };
+    const { text } = await described(nested(DEPTH - 1));
+    assert.notInclude(text, "omitted");
+    assert.include((await described(nested(DEPTH))).text, '[{"$type":"omitted"}]');
+  });
+
+  it("at most 100 000 values of a message are described", async () => {
+    // A small object that many arrays contain.
+    const leaf = Array(300).fill(null);
+    const { description, text } = await described(Array(400).fill(leaf));
+    const count = text.split("null").length - 1;
+    assert.closeTo(count, Math.min(VALUES, CHARACTERS / 5), 2_000);
+    assert.deepEqual(description.at(-1), { $type: "omitted" });
+    assert.isAtMost(text.length, CHARACTERS * 1.01);
+    const flags = await described(Array(400).fill(Array(300).fill("")));
+    assert.isAtMost(flags.text.split('""').length - 1, VALUES);
+  });
+
+  it("a text is cut after 262 144 characters, and a value is omitted after them", async () => {
+    const fits = "a".repeat(CHARACTERS - 1_000);
+    assert.deepEqual(await descriptionOf(fits), fits);
+    const { length, value, $type } = await descriptionOf("b".repeat(CHARACTERS + 1));
+    assert.deepEqual([$type, length], ["string", CHARACTERS + 1]);
+    assert.closeTo(value.length, CHARACTERS, 1_000);
+    assert.match(value, /^b+$/);
+    const [first, second, third] = (await described([fits, "c".repeat(CHARACTERS), { d: 1 }])).description;
+    assert.equal(first, fits);
+    assert.equal(second.$type, "string");
+    assert.deepEqual(third, { $type: "omitted" });
+    const members = Object.fromEntries(Array.from({ length: 50_000 }, (_, n) => [`member ${n}`, "x"]));
+    const object = await descriptionOf(members);
+    assert.equal(object.$type, "omitted");
+    assert.equal(object["member 0"], "x");
+    assert.isBelow(Object.keys(object).length, 50_000);
+  });
+
+  it("a text of control characters is not longer than the limit allows", async () => {
+    const { text } = await described(["\u0000".repeat(CHARACTERS)]);
+    assert.isAtMost(text.length, CHARACTERS * 2);
+  });
+
+  it("a buffer is described by its length and its first 64 bytes", async () => {
+    for (const length of [63, 64, 65, 100_000]) {
+      const description = await descriptionOf(new Uint8Array(length).fill(1));
+      assert.equal(description.length, length);
+      assert.equal(atob(description.bytes).length, Math.min(length, 64));
+    }
+  });
+
+  it("describes the values of a message of 1 MB in less time than the limit of a frame", async () => {
+    const { client, untilMessages } = tappedClient();
+    const params = Array.from({ length: 20_000 }, (_, id) => ({ id, name: `name ${id}`, tags: ["a", "b"] }));
+    client.notify("note", params);
+    const [{ text }] = await untilMessages(1);
+    assert.isAtMost(text.length, CHARACTERS * 1.01);
+    await until(() => true);
+  });
+});
