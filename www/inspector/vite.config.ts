@@ -10,7 +10,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^portway$/, replacement: here("../../pkg/portway.js") },
-      { find: /^portway\/websocket$/, replacement: here("../../pkg/websocket.js") },
+      { find: /^portway\/(tap|websocket)$/, replacement: here("../../pkg/$1.js") },
       { find: /^portway-inspector$/, replacement: here("core/inspector.js") },
     ],
   },

@@ -95,6 +95,57 @@ export const connectionSteps = [
   ],
 
   [
+    "a tap of two Portway peers in another page of the origin is shown, message for message",
+    async (page) => {
+      const own = await page.driver.getWindowHandle();
+      await page.driver.switchTo().newWindow("tab");
+      const other = await page.driver.getWindowHandle();
+      try {
+        await page.driver.get(`${page.servers.url}blank`);
+        const sent = await page.driver.executeAsyncScript(`
+          const done = arguments[0];
+          const run = async () => {
+            const { default: init, JSONRPCPeer, portTransport } = await import("/pkg/portway.js");
+            const { tap } = await import("/pkg/tap.js");
+            await init();
+            const { port1, port2 } = new MessageChannel();
+            const client = new JSONRPCPeer(tap(portTransport(port1), { name: "two ports" }));
+            const server = new JSONRPCPeer(portTransport(port2));
+            server.method("add", ([a, b]) => a + b);
+            server.method("never", () => new Promise(() => {}));
+            server.onNotify("note", () => {});
+            const sums = [];
+            for (let n = 0; n < 20; n += 1) sums.push(await client.request("add", [n, 1]));
+            client.notify("note", { when: new Date(0) });
+            await client.request("missing").catch(() => {});
+            void client.request("never", [], { timeout: 0 }).catch(() => {});
+            return sums.length;
+          };
+          run().then(done, (error) => done(String(error)));`);
+        assert.equal(sent, 20);
+      } finally {
+        await page.driver.switchTo().window(own);
+      }
+      await page.until("all messages are shown", async () => {
+        const rows = await page.rows();
+        const results = rows.filter(({ method, kind }) => method === "add" && kind === "result");
+        return (
+          (results.length === 20 && rows.some(({ calls }) => calls === "pending")) ||
+          rows.slice(-4).map(({ kind, method, calls, id, direction }) => [kind, method, calls, id, direction].join(" "))
+        );
+      });
+      await page.waitFor("pw-links .name", "two ports");
+      const rows = await page.rows();
+      assert.equal(rows.filter(({ code }) => code === -32601).length, 1);
+      assert.equal(rows.filter(({ method, kind }) => method === "note" && kind === "notification").length, 1);
+      await page.waitFor("pw-strip td", "never");
+      await page.driver.switchTo().window(other);
+      await page.driver.close();
+      await page.driver.switchTo().window(own);
+    },
+  ],
+
+  [
     "an error with a code of the application, an invalid answer and an unexpected response are marked",
     withServer(async (page, server) => {
       await page.connectTo(server.url);

@@ -131,6 +131,13 @@ export class InspectorPage {
     );
   }
 
+  /** Waits until the page has drawn two frames, so that a change of its size is done. */
+  async drawn() {
+    await this.driver.executeAsyncScript(
+      `const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()));`,
+    );
+  }
+
   async press(...keys) {
     await this.driver
       .actions()
@@ -145,6 +152,7 @@ export class InspectorPage {
   /** Sends a text from the composer. */
   async send(text) {
     await this.fill("Message", text);
+    await this.drawn();
     await this.until("Send is enabled", () => this.run(`return all("button.send").some((button) => !button.disabled)`));
     await this.click("button.send");
   }

@@ -8,7 +8,9 @@ import { inspector, serve } from "../../serve.mjs";
 
 const AXE = fileURLToPath(import.meta.resolve("axe-core/axe.min.js"));
 
-/** Starts the server of the page. Its policy reports each violation. */
+const PKG = fileURLToPath(new URL("../../../pkg/", import.meta.url));
+
+/** Starts the server of the page, which also has the package for the taps of the check. Its policy reports each violation. */
 export async function startServers() {
   await init();
   const violations = [];
@@ -17,7 +19,14 @@ export async function startServers() {
   const [answer] = server.listeners("request");
   server.removeAllListeners("request");
   server.on("request", (request, response) => {
-    if (request.url === "/axe.min.js") {
+    const shipped = /^\/pkg\/([\w-]+)\.(js|wasm)$/.exec(request.url);
+    if (shipped) {
+      const type = shipped[2] === "js" ? "text/javascript" : "application/wasm";
+      response.writeHead(200, { "Content-Type": type });
+      createReadStream(`${PKG}${shipped[1]}.${shipped[2]}`).pipe(response);
+    } else if (request.url === "/blank") {
+      response.writeHead(200, { "Content-Type": "text/html" }).end("<!doctype html><title>Another page</title>");
+    } else if (request.url === "/axe.min.js") {
       response.writeHead(200, { "Content-Type": "text/javascript" });
       createReadStream(AXE).pipe(response);
     } else if (request.url === "/violation") {

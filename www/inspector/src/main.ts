@@ -1,12 +1,15 @@
 import init from "portway-inspector";
 import { InspectorContext } from "./context";
 import "./inspector";
+import { readTapsOfOrigin } from "./tap-source";
 
 const view = document.querySelector<HTMLElement & { context: InspectorContext }>("pw-inspector");
 
 try {
   await init();
-  if (view) view.context = new InspectorContext();
+  const context = new InspectorContext();
+  if (view) view.context = context;
+  readTapsOfOrigin(context.model);
 } catch (error) {
   const text = document.createElement("p");
   text.setAttribute("role", "alert");

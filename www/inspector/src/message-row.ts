@@ -59,8 +59,7 @@ export const rowStyles = css`
   }
 
   .first .id {
-    flex: 0 1 auto;
-    min-width: 0;
+    max-width: 18ch;
     overflow: hidden;
     text-overflow: ellipsis;
   }
