@@ -1,6 +1,7 @@
 // The steps about connections: the dummy server, WebSockets, the composer, pending calls.
 import assert from "node:assert/strict";
 import { Key } from "selenium-webdriver";
+import { message } from "./records.mjs";
 import { PeerServer } from "./servers.mjs";
 
 const call = (id, method, params) => JSON.stringify({ jsonrpc: "2.0", id, method, ...(params && { params }) });
@@ -233,6 +234,47 @@ export const connectionSteps = [
       assert.deepEqual(
         await page.run(`return [...all("select", "Saved messages")[0].options].map(({ text }) => text)`),
         ["Saved (1)", "a note"],
+      );
+    },
+  ],
+
+  [
+    "a message is copied as JSON, as a command and as a test, without its secrets",
+    async (page) => {
+      await page.take([
+        { kind: "open", at: 1_796_000_000_000_000, link: "a", name: "ws://127.0.0.1:9/rpc", transport: "websocket" },
+        message("sent", '{"jsonrpc":"2.0","id":1,"method":"it\'s","params":{"n":1.50,"password":"hunter2"}}', "a"),
+        message("received", '{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no"}}', "a"),
+      ]);
+      // Browsers that run without a window refuse the clipboard.
+      await page.driver.executeAsyncScript(`import("/clipboard.js").then(() => arguments[0]());`);
+      await page.select(1);
+      const copy = async (form) => {
+        await page.waitFor('select[aria-label="Copy"]');
+        await page.run(
+          `delete document.documentElement.dataset.copied;
+           const select = all('select[aria-label="Copy"]')[0]; select.value = arguments[0];
+           select.dispatchEvent(new Event("change"));`,
+          form,
+        );
+        let text;
+        await page.until("the text is copied", async () => {
+          text = await page.run(`return document.documentElement.dataset.copied ?? null`);
+          return text !== null;
+        });
+        return text;
+      };
+      assert.equal(
+        await copy("json"),
+        '{"jsonrpc":"2.0","id":1,"method":"it\'s","params":{"n":1.50,"password":"***"}}',
+      );
+      assert.equal(
+        await copy("call"),
+        `portway call 'it'\\''s' '{"n":1.50,"password":"***"}' --ws ws://127.0.0.1:9/rpc`,
+      );
+      assert.match(
+        await copy("test"),
+        /assert\.rejects\(client\.request\("it's", \{"n":1\.50,"password":"\*\*\*"\}\), \{ code: -32000 \}\)/,
       );
     },
   ],

@@ -24,6 +24,10 @@ export async function startServers() {
       const type = shipped[2] === "js" ? "text/javascript" : "application/wasm";
       response.writeHead(200, { "Content-Type": type });
       createReadStream(`${PKG}${shipped[1]}.${shipped[2]}`).pipe(response);
+    } else if (request.url === "/clipboard.js") {
+      const script =
+        "navigator.clipboard.writeText = async (text) => { document.documentElement.dataset.copied = text; };";
+      response.writeHead(200, { "Content-Type": "text/javascript" }).end(script);
     } else if (request.url === "/blank") {
       response.writeHead(200, { "Content-Type": "text/html" }).end("<!doctype html><title>Another page</title>");
     } else if (request.url === "/axe.min.js") {

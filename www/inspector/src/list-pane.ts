@@ -1,6 +1,5 @@
 import { css, html, LitElement, nothing } from "lit";
-import { repeat } from "lit/directives/repeat.js";
-import type { Anchor, Layout, ListRow } from "portway-inspector";
+import type { Anchor, Layout } from "portway-inspector";
 import { controls } from "../../src/controls-style";
 import { Watch } from "../../src/store";
 import type { InspectorContext } from "./context";
@@ -117,7 +116,7 @@ class ListPane extends LitElement {
         @scroll=${this.#scrolled} @keydown=${this.#key} @click=${this.#select} @dblclick=${this.#showDetail}>
         ${layout.count ? nothing : this.#empty()}
         <div class="all" role="presentation" .style=${`height: ${layout.height}px`}>
-          ${repeat(layout.rows, keyOf, (row) => rowTemplate(row, model, selected, this.isCompact))}
+          ${layout.rows.map((row) => rowTemplate(row, model, selected, this.isCompact))}
         </div>
       </div>
       ${this.#footer()}
@@ -255,10 +254,6 @@ class ListPane extends LitElement {
       this.requestUpdate();
     }
   };
-}
-
-function keyOf(row: ListRow): string {
-  return row.type === "header" ? `header ${row.index}` : String(row.seq);
 }
 
 customElements.define("pw-message-list", ListPane);
