@@ -10,7 +10,10 @@ const AXE = fileURLToPath(import.meta.resolve("axe-core/axe.min.js"));
 
 const PKG = fileURLToPath(new URL("../../../pkg/", import.meta.url));
 
-/** Starts the server of the page, which also has the package for the taps of the check. Its policy reports each violation. */
+/**
+ * Starts the server of the page. It also has the package, for the taps of the check. The policy of the page reports
+ * each violation.
+ */
 export async function startServers() {
   await init();
   const violations = [];
