@@ -1,4 +1,5 @@
-// Serves the built playground: `node www/serve.mjs --port 8080`. Without a port, the system chooses one.
+// Serves the built playground: `node www/serve.mjs --port 8080`. Without a port, the system chooses one. With
+// `--inspector`, serves the built inspector.
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -6,7 +7,7 @@ import { extname, join, normalize, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
-const dist = fileURLToPath(new URL("dist", import.meta.url));
+const folderOf = (path) => fileURLToPath(new URL(path, import.meta.url));
 
 const types = {
   ".css": "text/css; charset=utf-8",
@@ -44,9 +45,32 @@ const previewPolicy = (origin) =>
     "frame-ancestors 'self'",
   ].join("; ");
 
-/** Starts the server. Resolves to the server and its address. */
-export async function serve(port = 0) {
-  const server = createServer((request, response) => void answer(request, response));
+// The inspector shows the messages of foreign programs, so its policy demands Trusted Types, and forbids inline styles.
+// Its user connects to any WebSocket.
+const inspectorPolicy = [
+  "default-src 'none'",
+  "script-src 'self' 'wasm-unsafe-eval'",
+  "worker-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self' ws: wss:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types lit-html portway-inspector",
+].join("; ");
+
+export const playground = {
+  folder: folderOf("dist"),
+  policyOf: (file, request) => (file.endsWith("preview.html") ? previewPolicy(originOf(request)) : pagePolicy),
+};
+
+export const inspector = { folder: folderOf("inspector/dist"), policyOf: () => inspectorPolicy };
+
+/** Starts the server of a site. Resolves to the server and its address. */
+export async function serve(port = 0, site = playground) {
+  const server = createServer((request, response) => void answer(site, request, response));
   await new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, "127.0.0.1", resolve);
@@ -54,8 +78,8 @@ export async function serve(port = 0) {
   return { server, url: `http://127.0.0.1:${server.address().port}/` };
 }
 
-async function answer(request, response) {
-  const file = fileOf(request.url);
+async function answer({ folder, policyOf }, request, response) {
+  const file = fileOf(folder, request.url);
   const stats = file && (await stat(file).catch(() => undefined));
   if (!stats?.isFile()) {
     response.writeHead(404, { "Content-Type": "text/plain; charset=utf-8" }).end("Not found\n");
@@ -64,7 +88,7 @@ async function answer(request, response) {
   response.writeHead(200, {
     "Content-Type": types[extname(file)] ?? "application/octet-stream",
     "Content-Length": stats.size,
-    "Content-Security-Policy": file.endsWith("preview.html") ? previewPolicy(originOf(request)) : pagePolicy,
+    "Content-Security-Policy": policyOf(file, request),
     // The sandboxed preview has an opaque origin, so its module scripts are cross-origin requests.
     "Access-Control-Allow-Origin": "*",
     // The name of a file in assets/ contains a hash of the file.
@@ -88,23 +112,25 @@ function originOf({ headers: { host = "" } }) {
 }
 
 /** Returns the file for an address, or undefined for an address outside of the folder. */
-function fileOf(address) {
+function fileOf(folder, address) {
   try {
     const path = decodeURIComponent(new URL(address, "http://localhost").pathname);
-    const file = normalize(join(dist, path.endsWith("/") ? `${path}index.html` : path));
-    return file.startsWith(dist + sep) ? file : undefined;
+    const file = normalize(join(folder, path.endsWith("/") ? `${path}index.html` : path));
+    return file.startsWith(folder + sep) ? file : undefined;
   } catch {
     return undefined;
   }
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { values } = parseArgs({ options: { port: { type: "string", default: "0" } } });
+  const { values } = parseArgs({
+    options: { port: { type: "string", default: "0" }, inspector: { type: "boolean", default: false } },
+  });
   try {
-    const { url } = await serve(Number(values.port));
-    console.log(`Portway playground: ${url}`);
+    const { url } = await serve(Number(values.port), values.inspector ? inspector : playground);
+    console.log(`Portway ${values.inspector ? "inspector" : "playground"}: ${url}`);
   } catch (error) {
-    console.error(`cannot serve the playground: ${error.message}`);
+    console.error(`cannot serve the page: ${error.message}`);
     process.exitCode = 1;
   }
 }

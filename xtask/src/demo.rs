@@ -1,4 +1,5 @@
-//! `cargo xtask demo`: builds the playground, and then serves it. With `--check`, runs its end-to-end check instead.
+//! `cargo xtask demo`: builds the playground or the inspector, and then serves it. With `--check`, runs its end-to-end
+//! check instead.
 
 use std::time::Duration;
 
@@ -6,6 +7,7 @@ use anyhow::{Result, bail};
 
 use crate::browsers::Engine;
 use crate::build;
+use crate::inspector;
 use crate::process::{clear, replace_process, run_ok, step};
 use crate::setup::Setup;
 
@@ -19,6 +21,9 @@ pub(crate) struct Arguments {
     /// Run the end-to-end check in headless Chromium, print each step, and fail if any step fails
     #[arg(long)]
     check: bool,
+    /// Show the inspector instead of the playground
+    #[arg(long)]
+    inspector: bool,
     /// The port of the server. Default: a free port
     #[arg(long)]
     port: Option<u16>,
@@ -26,9 +31,17 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     let workspace = &setup.workspace;
-    build_page(setup)?;
+    if arguments.inspector {
+        inspector::build_page(setup)?;
+    } else {
+        build_page(setup)?;
+    }
     let mut environment = setup.node()?;
-    let script = if arguments.check { CHECK } else { SERVE };
+    let script = match (arguments.check, arguments.inspector) {
+        (true, true) => inspector::CHECK,
+        (true, false) => CHECK,
+        (false, _) => SERVE,
+    };
     if arguments.check {
         match setup.browser(Engine::Chromium) {
             Ok(browser) => environment = browser.for_scripts(environment),
@@ -37,6 +50,9 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     }
     let mut command = environment.command("node", &workspace.root)?;
     command.arg(script);
+    if arguments.inspector && !arguments.check {
+        command.arg("--inspector");
+    }
     if let Some(port) = arguments.port.filter(|_| !arguments.check) {
         command.args(["--port", &port.to_string()]);
     }

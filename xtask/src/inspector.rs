@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::build::fingerprint;
+use crate::build::{self as package, fingerprint};
 use crate::cache::lock;
 use crate::process::{clear, run_ok, step};
 use crate::setup::Setup;
@@ -34,8 +34,24 @@ const INPUTS: &[&str] = &[
     "wasm-pack.toml",
 ];
 
+/// The end-to-end check of the page.
+pub(crate) const CHECK: &str = "www/inspector/check.mjs";
+
 /// Maximum time of each command.
 const LIMIT: Duration = Duration::from_secs(900);
+
+/// Builds the package, the core, and then the page of the inspector to `www/inspector/dist`.
+pub(crate) fn build_page(setup: &Setup) -> Result<()> {
+    package::run(setup)?;
+    build(setup)?;
+    let workspace = &setup.workspace;
+    let log = workspace.log("inspector-page");
+    clear(&log)?;
+    let mut vite = setup.node()?.command("vite", &workspace.path("www/inspector"))?;
+    vite.args(["build", "--logLevel", "warn"]);
+    step("inspector: vite build", || run_ok(&mut vite, &log, Duration::from_secs(300)))?;
+    Ok(())
+}
 
 /// Builds the core unless it is up to date.
 pub(crate) fn build(setup: &Setup) -> Result<()> {

@@ -14,8 +14,8 @@ const EXTENSIONS: &[&str] = &["rs", "js", "mjs", "cjs", "ts", "tsx"];
 /// The names of folders of installed and of built packages.
 const EXCLUDED_FOLDERS: &[&str] = &["node_modules", "pkg", "target"];
 
-/// The folders of the built playground and of the built core of the inspector.
-const BUILT: [&str; 2] = ["www/dist", "www/inspector/core"];
+/// The folders of the built pages and of the built core of the inspector.
+const BUILT: [&str; 3] = ["www/dist", "www/inspector/core", "www/inspector/dist"];
 
 const MAX_COLUMNS: usize = 120;
 

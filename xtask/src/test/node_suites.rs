@@ -136,11 +136,16 @@ pub(super) fn soak(suites: &Run<'_>) {
     }
 }
 
-/// Tests the core of the inspector as wasm, with the interface that its page uses.
+/// Tests the core of the inspector as wasm, with the interface that its page uses, and then the page in every engine.
 pub(super) fn inspector(suites: &Run<'_>) {
     let prepared = inspector::build(suites.setup).and_then(|()| suites.setup.node());
     let script = ["tests/inspector/core.mjs"];
     suites.suite("inspector", "node", prepared, |setup, node| script_in(setup, node, &[], "inspector", &script));
+    let page = inspector::build_page(suites.setup).map_err(|error| format!("{error:#}"));
+    for engine in suites.engines.clone() {
+        let prepared = page.clone().map_err(Error::msg).and_then(|()| suites.setup.node());
+        in_browser(suites, "inspector", engine, prepared, &[inspector::CHECK, &engine.to_string()]);
+    }
 }
 
 /// Prepares the package and Node for these suites.

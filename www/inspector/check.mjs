@@ -1,0 +1,35 @@
+// The end-to-end check of the built inspector: `node www/inspector/check.mjs [chromium|firefox|webkit]`. It prints one
+// line for each step, and exits with 1 if a step fails. Screenshots are written to target/inspector-check/.
+import { mkdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { Suite } from "../../tests/packaging/suite.mjs";
+import { startBrowser } from "../../tests/web/runner/browsers.mjs";
+import { InspectorPage } from "./check/page.mjs";
+import { startServers } from "./check/servers.mjs";
+import { connectionSteps } from "./check/connection-steps.mjs";
+import { listSteps } from "./check/list-steps.mjs";
+import { hostileSteps } from "./check/hostile-steps.mjs";
+
+const engine = process.argv[2] ?? "chromium";
+const part = process.argv[3] ?? "";
+const shots = fileURLToPath(new URL("../../target/inspector-check/", import.meta.url));
+mkdirSync(shots, { recursive: true });
+
+const suite = new Suite();
+const servers = await startServers();
+const browser = await startBrowser(engine);
+try {
+  const page = new InspectorPage(browser.driver, servers, engine, shots);
+  for (const [name, step] of [...connectionSteps, ...listSteps, ...hostileSteps]) {
+    if (!name.includes(part)) continue;
+    await suite.test(name, async () => {
+      await page.open();
+      await step(page);
+      await page.assertNoErrors();
+    });
+  }
+} finally {
+  await browser.stop();
+  await servers.stop();
+}
+process.exitCode = suite.finish() ? 0 : 1;

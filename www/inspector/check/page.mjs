@@ -1,0 +1,258 @@
+// Finds the elements of the inspector by their visible names, and does the actions of a user. The elements are in
+// shadow roots, so a script finds them.
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { Key } from "selenium-webdriver";
+
+const TIMEOUT_MS = 20_000;
+
+/** A script that defines `all(selector, text)`: the visible elements in all shadow roots. */
+const FIND = `
+  const all = (selector, text) => {
+    const found = [];
+    // A selector does not cross a shadow root, so the name of the host is compared apart.
+    const [, host, inner] = /^(pw-[\\w-]+) (.+)$/.exec(selector) ?? [];
+    const visit = (root) => {
+      for (const element of root.querySelectorAll("*")) {
+        if (element.matches(inner ?? selector) && (!host || root.host?.localName === host)) found.push(element);
+        if (element.shadowRoot) visit(element.shadowRoot);
+      }
+    };
+    visit(document);
+    const nameOf = (element) => element.getAttribute("aria-label") ?? (element.labels?.[0] ?? element).textContent.trim().replace(/\\s+/g, " ");
+    return found.filter((element) => element.getClientRects().length > 0)
+      .filter((element) => text === null || text === undefined || nameOf(element).includes(text));
+  };
+  const model = () => document.querySelector("pw-inspector").context.model;
+`;
+
+export class InspectorPage {
+  constructor(driver, servers, engine, shots) {
+    this.driver = driver;
+    this.servers = servers;
+    this.engine = engine;
+    this.shots = shots;
+  }
+
+  /** Loads the page anew, without stored data. */
+  async open() {
+    await this.driver.manage().window().setRect({ width: 1360, height: 900 });
+    await this.driver.get(this.servers.url);
+    await this.run(`localStorage.clear();`);
+    await this.reload();
+  }
+
+  async reload() {
+    await this.driver.get(this.servers.url);
+    await this.until("the inspector starts", () =>
+      this.run(`return Boolean(document.querySelector("pw-inspector")?.context)`),
+    );
+    await this.run(`
+      const errors = document.documentElement.dataset;
+      addEventListener("error", (event) => { errors.errors = (errors.errors ?? "") + event.message + "; "; });
+      addEventListener("unhandledrejection", (event) => { errors.errors = (errors.errors ?? "") + event.reason + "; "; });
+    `);
+  }
+
+  async assertNoErrors() {
+    assert.equal(await this.run(`return document.documentElement.dataset.errors ?? ""`), "");
+    assert.deepEqual(this.servers.violations, []);
+  }
+
+  /** Runs a script in the page. The script can use `all` and `model`. */
+  run(script, ...values) {
+    return this.driver.executeScript(FIND + script, ...values);
+  }
+
+  /** Waits until `condition` returns true. The error text contains the last value that `condition` returned. */
+  async until(what, condition) {
+    const end = Date.now() + TIMEOUT_MS;
+    let last;
+    while (Date.now() < end) {
+      last = await condition();
+      if (last === true) return;
+      await new Promise((resolve) => setTimeout(resolve, 40));
+    }
+    assert.fail(`${what}; last seen: ${JSON.stringify(last)}`);
+  }
+
+  /** Returns the first visible element that matches. Waits for it. */
+  async find(selector, text) {
+    let element;
+    await this.until(`an element ${selector} ${text ?? ""}`, async () => {
+      element = await this.run(`return all(arguments[0], arguments[1])[0] ?? null`, selector, text ?? null);
+      return element !== null;
+    });
+    return element;
+  }
+
+  count(selector, text) {
+    return this.run(`return all(arguments[0], arguments[1]).length`, selector, text ?? null);
+  }
+
+  /** Returns the texts of all visible elements that match. */
+  texts(selector, text) {
+    return this.run(
+      `return all(arguments[0], arguments[1]).map((element) => element.textContent.replace(/\\s+/g, " ").trim())`,
+      selector,
+      text ?? null,
+    );
+  }
+
+  async waitFor(selector, text) {
+    await this.find(selector, text);
+  }
+
+  /** Clicks the first visible element that matches. Tries again if the page moves the element at this time. */
+  async click(selector, text) {
+    await this.until(`a click on ${selector} ${text ?? ""}`, async () => {
+      const element = await this.find(selector, text);
+      await this.run(`arguments[0].scrollIntoView({ block: "nearest" })`, element);
+      return element.click().then(
+        () => true,
+        (error) => error.name,
+      );
+    });
+  }
+
+  button(text) {
+    return this.click("button", text);
+  }
+
+  /** Replaces the text of a field. */
+  async fill(label, text) {
+    const element = await this.find("input, textarea", label);
+    await this.run(
+      `const [element, text] = arguments; element.value = text;
+       element.dispatchEvent(new Event("input", { bubbles: true, composed: true }));
+       element.dispatchEvent(new Event("change", { bubbles: true, composed: true }));`,
+      element,
+      text,
+    );
+  }
+
+  /** Waits until the page has drawn two frames, so that a change of its size is done. */
+  async drawn() {
+    await this.driver.executeAsyncScript(
+      `const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()));`,
+    );
+  }
+
+  async press(...keys) {
+    await this.driver
+      .actions()
+      .sendKeys(...keys)
+      .perform();
+  }
+
+  async pressWithControl(key) {
+    await this.driver.actions().keyDown(Key.CONTROL).sendKeys(key).keyUp(Key.CONTROL).perform();
+  }
+
+  /** Sends a text from the composer. */
+  async send(text) {
+    await this.fill("Message", text);
+    await this.drawn();
+    await this.until("Send is enabled", () => this.run(`return all("button.send").some((button) => !button.disabled)`));
+    await this.click("button.send");
+  }
+
+  async connectToDummy() {
+    await this.button("Dummy server");
+    await this.waitFor(".own", "Connected");
+  }
+
+  async connectTo(url, { first = "", protocols = "", reconnect = true } = {}) {
+    await this.fill("Address of a WebSocket", url);
+    await this.run(
+      `for (const details of all("pw-connect-form").map((form) => form.shadowRoot.querySelector("details"))) details.open = true;`,
+    );
+    await this.fill("First message", first);
+    await this.fill("Subprotocols", protocols);
+    await this.run(`all("input[name=reconnect]")[0].checked = arguments[0]`, reconnect);
+    await this.button("Connect");
+  }
+
+  /** Passes records to the page, and waits until they are taken in and drawn. */
+  async take(records) {
+    await this.driver.executeAsyncScript(
+      `${FIND} const done = arguments[1];
+       model().take(JSON.parse(arguments[0]));
+       model().whenTaken().then(() => requestAnimationFrame(() => requestAnimationFrame(() => done())));`,
+      JSON.stringify(records),
+    );
+  }
+
+  /** Returns the messages of the history as the core describes them. */
+  rows() {
+    return this.run(`const { core } = model(); return [...core.shown()].map((seq) => core.row(seq))`);
+  }
+
+  async waitForRow(what, matches) {
+    let row;
+    await this.until(what, async () => {
+      const rows = await this.rows();
+      row = rows.find(matches);
+      return row !== undefined || rows.slice(-5);
+    });
+    return row;
+  }
+
+  select(seq) {
+    return this.run(`model().selected.set(arguments[0])`, seq);
+  }
+
+  /** Returns the longest time without a frame while `script` runs and for some frames after it, in ms. */
+  longestGap(script, ...values) {
+    return this.driver.executeAsyncScript(
+      `${FIND}
+       const values = [...arguments];
+       const done = values.pop();
+       let last = performance.now();
+       let longest = 0;
+       let left = 45;
+       let isDone = false;
+       const frame = () => {
+         const now = performance.now();
+         longest = Math.max(longest, now - last);
+         last = now;
+         if (isDone) left -= 1;
+         if (left > 0) requestAnimationFrame(frame);
+         else done(longest);
+       };
+       requestAnimationFrame(() => {
+         last = performance.now();
+         requestAnimationFrame(frame);
+         Promise.resolve((async () => { ${script} })()).then(() => { isDone = true; }, (error) => done(String(error)));
+       });`,
+      ...values,
+    );
+  }
+
+  /** Returns the violations that axe finds, as short texts. */
+  async violations() {
+    return this.driver.executeAsyncScript(
+      `const done = arguments[0];
+       const run = () => window.axe.run(document, { resultTypes: ["violations"] }).then(
+         ({ violations }) => done(violations.map(({ id, nodes }) =>
+           id + ": " + nodes.slice(0, 4).map(({ target, any, all }) => target.flat().join(" ") + " " + [...any, ...all].map(({ message }) => message).join(", ")).join(" | "))),
+         (error) => done([String(error)]));
+       if (window.axe) run();
+       else import("/axe.min.js").then(run, (error) => done([String(error)]));`,
+    );
+  }
+
+  async screenshot(name) {
+    const data = await this.driver.takeScreenshot();
+    writeFileSync(`${this.shots}${this.engine}-${name}.png`, Buffer.from(data, "base64"));
+  }
+
+  /** Returns the path to the focused element through all shadow roots, as names of elements. */
+  focused() {
+    return this.run(`
+      const path = [];
+      for (let element = document.activeElement; element; element = element.shadowRoot?.activeElement ?? null)
+        path.push(element.localName + (element.className ? "." + element.className : ""));
+      return path.join(" ");`);
+  }
+}

@@ -1,0 +1,316 @@
+import { css, html, LitElement, nothing } from "lit";
+import { controls } from "../../src/controls-style";
+import * as icons from "../../src/icons";
+import "../../src/splitter";
+import { Watch } from "../../src/store";
+import { theme, toggleTheme } from "../../src/theme";
+import type { InspectorContext } from "./context";
+import "./detail-pane";
+import "./links-pane";
+import "./list-pane";
+import { importFrom } from "./open-file";
+import "./strip-pane";
+import { paneStyles } from "./styles";
+import { tabList } from "./tabs";
+
+const STORAGE_KEY = "portway-inspector-layout";
+const DEFAULT_SIZES = { links: 290, detail: 600, strip: 190 };
+const MIN_SIZES = { links: 220, list: 320, detail: 280, strip: 90, work: 200 };
+/** Below this width, one pane is shown at a time. */
+const NARROW = 900;
+
+const PANES = ["links", "list", "detail", "strip"] as const;
+type Pane = (typeof PANES)[number];
+const LABELS: Record<Pane, string> = { links: "Links", list: "Messages", detail: "Detail", strip: "Calls" };
+
+/** The layout of the inspector: three panes and a strip, or one of them in a narrow window. */
+class InspectorView extends LitElement {
+  static override properties = {
+    context: { attribute: false },
+    isEmbedded: { type: Boolean, attribute: "embedded" },
+    sizes: { state: true },
+    pane: { state: true },
+    width: { state: true },
+    height: { state: true },
+  };
+
+  static override styles = [
+    controls,
+    paneStyles,
+    css`
+      :host {
+        display: flex;
+        flex-direction: column;
+        height: 100vh;
+        height: 100dvh;
+        overflow: hidden;
+        background: var(--bg);
+      }
+
+      :host([embedded]) {
+        height: 100%;
+      }
+
+      header {
+        display: flex;
+        flex: none;
+        align-items: center;
+        gap: 8px;
+        height: 46px;
+        padding: 0 12px;
+        background: var(--surface);
+        border-bottom: 1px solid var(--line);
+      }
+
+      h1 {
+        margin: 0 4px 0 2px;
+        font-size: 15px;
+        font-weight: 650;
+        letter-spacing: -0.01em;
+        white-space: nowrap;
+      }
+
+      h1 span {
+        font-weight: 400;
+        color: var(--muted);
+      }
+
+      main {
+        display: flex;
+        flex: 1;
+        flex-direction: column;
+        min-height: 0;
+      }
+
+      .panes {
+        display: flex;
+        flex: 1;
+        min-height: 0;
+      }
+
+      .panes > * {
+        flex: none;
+      }
+
+      .panes > pw-message-list,
+      main.narrow > .panes > *,
+      main.narrow > pw-strip {
+        flex: 1;
+        min-width: 0;
+      }
+
+      .notice {
+        flex: 0 1 auto;
+        min-width: 0;
+        overflow: hidden;
+        color: var(--muted);
+        text-overflow: ellipsis;
+        white-space: nowrap;
+      }
+
+      .bar.switch {
+        background: var(--surface);
+      }
+
+      .drop {
+        position: fixed;
+        inset: 12px;
+        z-index: 10;
+        display: grid;
+        place-items: center;
+        font-size: 16px;
+        color: var(--accent);
+        background: color-mix(in srgb, var(--surface) 88%, transparent);
+        border: 2px dashed var(--accent);
+        border-radius: 12px;
+        pointer-events: none;
+      }
+    `,
+  ];
+
+  declare context: InspectorContext | undefined;
+  declare isEmbedded: boolean;
+  declare sizes: typeof DEFAULT_SIZES;
+  declare pane: Pane;
+  declare width: number;
+  declare height: number;
+  #isWatching = false;
+  #isDropTarget = false;
+  readonly #observer = new ResizeObserver(([entry]) => {
+    if (!entry) return;
+    this.width = entry.contentRect.width;
+    this.height = entry.contentRect.height;
+  });
+
+  constructor() {
+    super();
+    this.isEmbedded = false;
+    this.sizes = { ...DEFAULT_SIZES, ...savedSizes() };
+    this.pane = "list";
+    this.width = innerWidth;
+    this.height = innerHeight;
+    new Watch(this, theme);
+    this.addEventListener("keydown", (event) => this.#key(event));
+    this.addEventListener("dragover", (event) => this.#drag(event, true));
+    this.addEventListener("dragleave", (event) => this.#drag(event, false));
+    this.addEventListener("drop", (event) => this.#drop(event));
+    // A message was selected in another pane, or the user wants to see its detail or to edit it.
+    this.addEventListener("show-pane", (event) => this.#show((event as CustomEvent<Pane>).detail));
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#observer.observe(this);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#observer.disconnect();
+  }
+
+  override willUpdate(): void {
+    if (!this.context || this.#isWatching) return;
+    this.#isWatching = true;
+    new Watch(this, this.context.model.notice);
+  }
+
+  override render() {
+    const { context } = this;
+    if (!context) return nothing;
+    const isNarrow = this.width < NARROW;
+    return html`
+      ${this.isEmbedded ? nothing : this.#header(context)}
+      ${
+        isNarrow
+          ? html`<nav class="bar switch" aria-label="Panes">${tabList(
+              "Panes",
+              PANES.map((name) => ({ name, label: LABELS[name] })),
+              this.pane,
+              (pane) => (this.pane = pane),
+            )}</nav>`
+          : nothing
+      }
+      ${this.#panes(context, isNarrow)}
+      ${this.#isDropTarget ? html`<div class="drop">Drop a file of records, a HAR or a log of lsp-devtools</div>` : nothing}
+    `;
+  }
+
+  #header({ model }: InspectorContext) {
+    const isDark = theme.value === "dark";
+    return html`<header>
+      <img src=${new URL("../../src/icon.svg", import.meta.url).href} alt="" width="24" height="24" />
+      <h1>Portway <span>inspector</span></h1>
+      <span class="notice" role="status" title=${model.notice.value}>${model.notice.value}</span>
+      <span class="spacer"></span>
+      <button class="icon" title="Switch to ${isDark ? "light" : "dark"} colours"
+        aria-label="Switch to ${isDark ? "light" : "dark"} colours" @click=${toggleTheme}>
+        ${isDark ? icons.sun : icons.moon}
+      </button>
+    </header>`;
+  }
+
+  /** The panes are the same elements in wide and in narrow windows, so that a resize does not lose their state. */
+  #panes(context: InspectorContext, isNarrow: boolean) {
+    const { links, detail, strip } = this.#fitted();
+    const isHidden = (pane: Pane) => isNarrow && this.pane !== pane;
+    const sized = (size: string) => (isNarrow ? "" : size);
+    const splitter = (...parts: Parameters<InspectorView["splitter"]>) =>
+      isNarrow ? nothing : this.splitter(...parts);
+    const widest = this.width - links - MIN_SIZES.list;
+    return html`<main class=${isNarrow ? "narrow" : ""}>
+      <div class="panes" ?hidden=${isNarrow && this.pane === "strip"}>
+        <pw-links role="region" aria-label="Links" .context=${context} ?hidden=${isHidden("links")}
+          .style=${sized(`width: ${links}px`)}></pw-links>
+        ${splitter("links", "Width of the links", links, MIN_SIZES.links, 480)}
+        <pw-message-list role="region" aria-label="Messages" .context=${context} ?hidden=${isHidden("list")}></pw-message-list>
+        ${splitter("detail", "Width of the detail", detail, MIN_SIZES.detail, widest, true)}
+        <pw-detail role="region" aria-label="Detail" .context=${context} ?hidden=${isHidden("detail")}
+          .style=${sized(`width: ${detail}px`)}></pw-detail>
+      </div>
+      ${splitter("strip", "Height of the calls", strip, MIN_SIZES.strip, this.height - MIN_SIZES.work - 46, true)}
+      <pw-strip role="region" aria-label="Calls" .context=${context} ?hidden=${isHidden("strip")}
+        .style=${sized(`height: ${strip}px`)}></pw-strip>
+    </main>`;
+  }
+
+  private splitter(
+    pane: keyof typeof DEFAULT_SIZES,
+    label: string,
+    value: number,
+    min: number,
+    max: number,
+    reverse = false,
+  ) {
+    const resize = ({ detail }: CustomEvent<number>) => {
+      this.sizes = { ...this.sizes, [pane]: detail };
+      localStorage.setItem(STORAGE_KEY, JSON.stringify(this.sizes));
+    };
+    return html`<pw-splitter orientation=${pane === "strip" ? "horizontal" : "vertical"} label=${label}
+      .value=${value} .min=${min} .max=${Math.max(min, max)} ?reverse=${reverse} @resize=${resize}></pw-splitter>`;
+  }
+
+  /** Returns the sizes that the user has chosen, reduced so that all panes fit. */
+  #fitted(): typeof DEFAULT_SIZES {
+    const links = Math.min(this.sizes.links, Math.max(MIN_SIZES.links, this.width * 0.28));
+    const room = this.width - links - Math.max(MIN_SIZES.list, this.width * 0.3);
+    const detail = Math.min(this.sizes.detail, Math.max(MIN_SIZES.detail, room));
+    const strip = Math.min(this.sizes.strip, Math.max(MIN_SIZES.strip, this.height * 0.45));
+    return { links, detail, strip };
+  }
+
+  #show(pane: Pane): void {
+    this.pane = pane;
+    void this.updateComplete.then(() => this.#focus(pane));
+  }
+
+  #focus(pane: Pane): void {
+    const name = { links: "pw-links", list: "pw-message-list", detail: "pw-detail", strip: "pw-strip" }[pane];
+    this.renderRoot.querySelector<HTMLElement>(name)?.focus();
+  }
+
+  #key(event: KeyboardEvent): void {
+    const isTyping = event.composedPath().some((target) => target instanceof HTMLElement && isEditable(target));
+    if (event.key === "F6") this.#showNext(event.shiftKey ? -1 : 1);
+    else if (event.key === "/" && !isTyping && !event.ctrlKey && !event.metaKey) {
+      this.pane = "list";
+      void this.updateComplete.then(() =>
+        this.renderRoot.querySelector<HTMLElement & { focusFilter(): void }>("pw-message-list")?.focusFilter(),
+      );
+    } else return;
+    event.preventDefault();
+  }
+
+  /** Moves the focus to the next pane, as F6 does in other desktop applications. */
+  #showNext(step: number): void {
+    const focused = this.shadowRoot?.activeElement?.localName ?? "";
+    const at = ["pw-links", "pw-message-list", "pw-detail", "pw-strip"].indexOf(focused);
+    const next = PANES[(at === -1 && step < 0 ? 3 : at + step + PANES.length) % PANES.length];
+    if (next) this.#show(next);
+  }
+
+  #drag(event: DragEvent, isTarget: boolean): void {
+    if (!event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
+    this.#isDropTarget = isTarget;
+    this.requestUpdate();
+  }
+
+  #drop(event: DragEvent): void {
+    this.#drag(event, false);
+    for (const file of event.dataTransfer?.files ?? []) if (this.context) void importFrom(this.context, file);
+  }
+}
+
+function isEditable(element: HTMLElement): boolean {
+  return element.matches("input, textarea, select") || element.isContentEditable;
+}
+
+function savedSizes(): Partial<typeof DEFAULT_SIZES> {
+  try {
+    return JSON.parse(localStorage.getItem(STORAGE_KEY) ?? "{}") as Partial<typeof DEFAULT_SIZES>;
+  } catch {
+    return {};
+  }
+}
+
+customElements.define("pw-inspector", InspectorView);

@@ -1,0 +1,69 @@
+import { css, html, LitElement } from "lit";
+import { controls } from "../../src/controls-style";
+import { Watch } from "../../src/store";
+import type { InspectorContext } from "./context";
+import { importFrom } from "./open-file";
+import { paneStyles } from "./styles";
+
+/** The commands that read files, and write the shown rows to a file. */
+class ListFiles extends LitElement {
+  static override properties = { context: { attribute: false } };
+
+  static override styles = [
+    controls,
+    paneStyles,
+    css`
+      :host {
+        flex: none;
+        flex-direction: row;
+        gap: 2px;
+        background: none;
+      }
+    `,
+  ];
+
+  declare context: InspectorContext;
+  #isWatching = false;
+
+  override willUpdate(): void {
+    if (this.#isWatching) return;
+    this.#isWatching = true;
+    new Watch(this, this.context.model.summary, this.context.model.filter);
+  }
+
+  override render() {
+    const isEmpty = this.context.model.totals().shown === 0;
+    return html`
+      <button class="small" title="Open a file of records, a HAR, or a log of lsp-devtools" @click=${this.#choose}>Open</button>
+      <button class="small" ?disabled=${isEmpty} title="Write the rows that are shown to a file, as a JSON array"
+        @click=${() => this.#export("json")}>Export</button>
+      <button class="small" ?disabled=${isEmpty} title="Write the rows that are shown to a file, one record per line"
+        aria-label="Export as lines" @click=${() => this.#export("jsonl")}>Lines</button>
+      <input type="file" hidden multiple accept=".json,.jsonl,.har,.log,.txt" aria-label="Files to open" @change=${this.#open} />
+    `;
+  }
+
+  readonly #choose = () => this.renderRoot.querySelector("input")?.click();
+
+  readonly #open = async (event: Event) => {
+    const input = event.target as HTMLInputElement;
+    for (const file of input.files ?? []) await importFrom(this.context, file);
+    // The same file can be opened again.
+    input.value = "";
+  };
+
+  #export(format: "json" | "jsonl"): void {
+    const { model } = this.context;
+    const file = model.exportShown(format);
+    if (!file) return;
+    const url = URL.createObjectURL(new Blob([file.text], { type: "application/json" }));
+    const link = document.createElement("a");
+    link.href = url;
+    link.download = file.name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(url), 10_000);
+    model.notice.set(`exported ${file.rows} rows to ${file.name}`);
+  }
+}
+
+customElements.define("pw-list-files", ListFiles);

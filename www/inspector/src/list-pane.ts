@@ -1,0 +1,259 @@
+import { css, html, LitElement, nothing } from "lit";
+import type { Anchor, Layout } from "portway-inspector";
+import { controls } from "../../src/controls-style";
+import { Watch } from "../../src/store";
+import type { InspectorContext } from "./context";
+import { bytes, count } from "./format";
+import "./list-files";
+import "./list-tools";
+import { rowStyles, rowTemplate } from "./message-row";
+import { paneStyles } from "./styles";
+
+const COMPACT_HEIGHT = 30;
+
+/**
+ * Shows the messages. The newest is at the end. Only visible rows are rendered. The list follows its end until the user
+ * scrolls away. From then on, the visible rows do not move when others are added or dropped.
+ */
+class ListPane extends LitElement {
+  static override properties = { context: { attribute: false }, isCompact: { state: true } };
+
+  static override styles = [
+    controls,
+    paneStyles,
+    rowStyles,
+    css`
+      .rows {
+        position: relative;
+        flex: 1;
+        min-height: 0;
+        overflow: auto;
+        overflow-anchor: none;
+      }
+
+      .rows:focus-visible {
+        outline-offset: -2px;
+      }
+
+      .all {
+        position: relative;
+        min-width: 420px;
+        overflow: hidden;
+      }
+
+      footer {
+        display: flex;
+        flex: none;
+        flex-wrap: wrap;
+        gap: 0 8px;
+        align-items: center;
+        min-height: 30px;
+        padding: 0 8px 0 12px;
+        overflow: hidden;
+        font-size: 12px;
+        color: var(--muted);
+        white-space: nowrap;
+        background: var(--raised);
+        border-top: 1px solid var(--line);
+      }
+    `,
+  ];
+
+  declare context: InspectorContext;
+  declare isCompact: boolean;
+  #isWatching = false;
+  #followsEnd = true;
+  #anchor: Anchor | null = null;
+  /** The position that the user has scrolled to, until it is rendered. */
+  #requested: number | null = null;
+  /** The position that this component has set. Its scroll event is ignored. */
+  #expected = -1;
+  #rendered = 0;
+  #layout: Layout | undefined;
+  readonly #observer = new ResizeObserver(() => this.requestUpdate());
+
+  constructor() {
+    super();
+    this.isCompact = false;
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#observer.disconnect();
+  }
+
+  override willUpdate(): void {
+    if (this.#isWatching) return;
+    this.#isWatching = true;
+    const { model } = this.context;
+    new Watch(this, model.list, model.summary, model.selected, model.isRevealed, model.maskNames);
+    model.selected.subscribe((seq) => {
+      if (seq !== null && this.isConnected) this.#reveal(seq);
+    });
+  }
+
+  override firstUpdated(): void {
+    const rows = this.#scroller;
+    if (rows) this.#observer.observe(rows);
+    this.requestUpdate();
+  }
+
+  override render() {
+    const { model } = this.context;
+    const viewport = this.#viewport;
+    const top = this.#position(viewport);
+    const layout = model.core.layout(top, viewport);
+    this.#layout = layout;
+    this.#rendered = top;
+    // The anchor stays as long as its row exists, because each new anchor would add an error of rounding.
+    if (!this.#anchor || this.#followsEnd || model.core.row(this.#anchor.seq) === null) this.#anchor = layout.anchor;
+    const selected = model.selected.value;
+    const isDrawn = layout.rows.some((row) => row.type === "message" && row.seq === selected);
+    return html`
+      <pw-list-tools .context=${this.context}></pw-list-tools>
+      <div class="rows" role="listbox" tabindex="0" aria-label="Messages" data-count=${layout.count}
+        aria-activedescendant=${isDrawn ? `row-${selected}` : nothing} data-revision=${model.totals().revision}
+        @scroll=${this.#scrolled} @keydown=${this.#key} @click=${this.#select} @dblclick=${this.#showDetail}>
+        ${layout.count ? nothing : this.#empty()}
+        <div class="all" role="presentation" .style=${`height: ${layout.height}px`}>
+          ${layout.rows.map((row) => rowTemplate(row, model, selected, this.isCompact))}
+        </div>
+      </div>
+      ${this.#footer()}
+    `;
+  }
+
+  #empty() {
+    const { rows } = this.context.model.totals();
+    return rows
+      ? html`<p class="empty" role="option" aria-disabled="true" aria-selected="false">No row matches the filter.</p>`
+      : html`<p class="empty" role="option" aria-disabled="true" aria-selected="false">
+          No messages yet. Connect to a server on the left, open a file, or use a tap in a page of this origin.
+        </p>`;
+  }
+
+  #footer() {
+    const { rows, shown, waiting, textBytes, droppedRows, droppedTexts, lost } = this.context.model.totals();
+    return html`<footer>
+      <span class="figures">${count(shown)} of ${count(rows)} rows, ${bytes(textBytes)}</span>
+      ${droppedRows ? html`<span class="warn">${count(droppedRows)} rows dropped</span>` : nothing}
+      ${droppedTexts ? html`<span class="warn">${count(droppedTexts)} texts dropped</span>` : nothing}
+      ${lost ? html`<span class="warn">${count(lost)} messages not recorded</span>` : nothing}
+      ${waiting ? html`<span>${count(waiting)} waiting</span>` : nothing}
+      <span class="spacer"></span>
+      <pw-list-files .context=${this.context}></pw-list-files>
+      <button class="small" aria-pressed=${this.isCompact} title="Rows of one line" @click=${this.#toggleCompact}>Compact</button>
+      <button class="small" aria-pressed=${this.#followsEnd} title="Follow the newest message (End)" @click=${this.#follow}>Follow</button>
+    </footer>`;
+  }
+
+  override updated(): void {
+    const rows = this.#scroller;
+    if (!rows) return;
+    if (Math.abs(rows.scrollTop - this.#rendered) >= 1) rows.scrollTop = this.#rendered;
+    this.#expected = rows.scrollTop;
+  }
+
+  override focus(): void {
+    this.#scroller?.focus();
+  }
+
+  focusFilter(): void {
+    this.renderRoot.querySelector<HTMLElement>("pw-list-tools")?.focus();
+  }
+
+  get #scroller(): HTMLElement | null {
+    return this.renderRoot.querySelector(".rows");
+  }
+
+  get #viewport(): number {
+    return this.#scroller?.clientHeight ?? 0;
+  }
+
+  #position(viewport: number): number {
+    const { core } = this.context.model;
+    if (this.#requested !== null) {
+      const requested = this.#requested;
+      this.#requested = null;
+      return requested;
+    }
+    if (this.#followsEnd || !this.#anchor) return core.end(viewport);
+    return core.scrollTop(this.#anchor, viewport);
+  }
+
+  readonly #scrolled = (event: Event) => {
+    const { scrollTop } = event.currentTarget as HTMLElement;
+    if (Math.abs(scrollTop - this.#expected) < 1) return;
+    this.#moveTo(scrollTop);
+  };
+
+  /** Shows a position, and stores its anchor. */
+  #moveTo(top: number): void {
+    const layout = this.context.model.core.layout(top, this.#viewport);
+    this.#anchor = layout.anchor;
+    this.#followsEnd = layout.isAtEnd;
+    this.#requested = top;
+    this.requestUpdate();
+  }
+
+  readonly #follow = () => {
+    this.#followsEnd = !this.#followsEnd;
+    this.requestUpdate();
+  };
+
+  readonly #toggleCompact = () => {
+    this.isCompact = !this.isCompact;
+    const rowHeight = this.isCompact ? "fixed" : "heuristic";
+    this.context.model.configure({ rowHeight, messageHeight: this.isCompact ? COMPACT_HEIGHT : 88 });
+  };
+
+  /** Scrolls as far as needed to show a row. */
+  #reveal(seq: number): void {
+    const viewport = this.#viewport;
+    const { core } = this.context.model;
+    const row = this.#layout?.rows.find((each) => each.type === "message" && each.seq === seq);
+    const above = row ? row.top - this.#rendered : undefined;
+    if (row && above !== undefined && above >= 0 && above + row.height <= viewport) {
+      // The list must not move away from a row that the user has selected.
+      this.#followsEnd &&= core.last() === seq;
+      return;
+    }
+    const align = above === undefined ? 0.5 : above < 0 ? 0 : 1;
+    const top = core.reveal(seq, viewport, align);
+    if (top !== null) this.#moveTo(top);
+    else if (core.row(seq)) this.context.model.notice.set("The filter hides the selected row.");
+  }
+
+  readonly #select = (event: Event) => {
+    const row = (event.target as HTMLElement).closest<HTMLElement>("[data-seq]");
+    if (row) this.context.model.selected.set(Number(row.dataset.seq));
+  };
+
+  readonly #showDetail = () => {
+    this.dispatchEvent(new CustomEvent("show-pane", { detail: "detail", bubbles: true, composed: true }));
+  };
+
+  readonly #key = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const { core, selected } = this.context.model;
+    const page = Math.max(1, Math.floor(this.#viewport / (this.isCompact ? COMPACT_HEIGHT : 88)) - 1);
+    const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
+    const step = steps[event.key];
+    const from = selected.value ?? this.#anchor?.seq ?? null;
+    let next: number | null | undefined;
+    if (step !== undefined)
+      next = from === null ? core.first() : selected.value === null ? from : core.step(from, step);
+    else if (event.key === "Home") next = core.first();
+    else if (event.key === "End") next = core.last();
+    else if (event.key === "Enter" && selected.value !== null) this.#showDetail();
+    else return;
+    event.preventDefault();
+    if (next !== undefined && next !== null) selected.set(next);
+    if (event.key === "End") {
+      this.#followsEnd = true;
+      this.requestUpdate();
+    }
+  };
+}
+
+customElements.define("pw-message-list", ListPane);

@@ -1,0 +1,18 @@
+import init from "portway-inspector";
+import { InspectorContext } from "./context";
+import "./inspector";
+import { readTapsOfOrigin } from "./tap-source";
+
+const view = document.querySelector<HTMLElement & { context: InspectorContext }>("pw-inspector");
+
+try {
+  await init();
+  const context = new InspectorContext();
+  if (view) view.context = context;
+  readTapsOfOrigin(context.model);
+} catch (error) {
+  const text = document.createElement("p");
+  text.setAttribute("role", "alert");
+  text.textContent = `The inspector could not start: ${error instanceof Error ? error.message : String(error)}`;
+  document.body.prepend(text);
+}

@@ -1,0 +1,327 @@
+import {
+  type Counts,
+  type Dropped,
+  type ExportOptions,
+  type Filter,
+  type Options,
+  type TapRecord,
+  type Totals,
+  Inspector,
+  exportName,
+  exportRecords,
+  importFile,
+  maskSpans,
+} from "portway-inspector";
+import { Store } from "../../src/store";
+import { nowMicros } from "./clock";
+import { TextFilter } from "./text-filter";
+
+/** The filter as the user sees it. */
+export interface FilterState {
+  readonly method: string;
+  readonly id: string;
+  readonly text: string;
+  readonly isRegex: boolean;
+  readonly tab: NonNullable<Filter["tab"]>;
+  readonly links: readonly number[];
+  readonly errorsOnly: boolean;
+  readonly invalidOnly: boolean;
+  readonly pendingOnly: boolean;
+}
+
+export const NO_FILTER: FilterState = {
+  method: "",
+  id: "",
+  text: "",
+  isRegex: false,
+  tab: "all",
+  links: [],
+  errorsOnly: false,
+  invalidOnly: false,
+  pendingOnly: false,
+};
+
+/** The time in milliseconds that one frame may spend on new records. */
+const TAKE_MS = 6;
+const TAKE_COUNT = 250;
+/** The delay of a frame while the page is hidden, because browsers do not draw hidden pages. */
+const HIDDEN_FRAME_MS = 250;
+const SUMMARY_MS = 250;
+
+/** The messages, their texts and the filter. Records enter by `take`. */
+export class Model {
+  readonly core: Inspector;
+  /** Changes in each frame that changes the list. */
+  readonly list = new Store(0);
+  /** Changes at most four times per second, for figures. */
+  readonly summary = new Store(0);
+  readonly filter = new Store<FilterState>(NO_FILTER);
+  readonly selected = new Store<number | null>(null);
+  readonly isPaused = new Store(false);
+  /** Whether secrets are shown. */
+  readonly isRevealed = new Store(false);
+  /** Names of members that are masked, in addition to those of the core. */
+  readonly maskNames = new Store<readonly string[]>([]);
+  /** The result of the last import or export, for people. */
+  readonly notice = new Store("");
+  readonly textFilter: TextFilter;
+  readonly #records = new Map<number, TapRecord>();
+  readonly #spaced = new Set<number>();
+  #queue: TapRecord[] = [];
+  #queueAt = 0;
+  #isScheduled = false;
+  #summaryTimer: ReturnType<typeof setTimeout> | undefined;
+  readonly #idle: (() => void)[] = [];
+  #linkNames: readonly string[] = [];
+
+  constructor(options?: Partial<Options>) {
+    this.core = new Inspector(options);
+    const source = { textOf: (seq: number) => this.textOf(seq), isSpaced: (seq: number) => this.#spaced.has(seq) };
+    this.textFilter = new TextFilter(this.core, source, () => this.#changeList());
+  }
+
+  /** Returns the address of the server of a link, or an example. */
+  addressOf(link: number): string {
+    const name = this.core.links()[link]?.name ?? "";
+    return /^wss?:/.test(name) ? name : "ws://127.0.0.1:8080";
+  }
+
+  /** Returns the names of the links by their indexes, at most 250 ms old. */
+  linkNames(): readonly string[] {
+    return this.#linkNames;
+  }
+
+  // -------------------------------------------------------------------- records
+
+  /** Takes records in. They are shown in the next frames. */
+  take(records: readonly TapRecord[]): void {
+    for (const record of records) this.#queue.push(record);
+    if (records.length) this.#schedule();
+  }
+
+  /** Resolves when all records have been taken in. */
+  whenTaken(): Promise<void> {
+    if (this.#queueAt === this.#queue.length) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  recordOf(seq: number): TapRecord | undefined {
+    return this.#records.get(seq);
+  }
+
+  /** Returns the text of a row, or undefined if the record has none, or if the text left the history. */
+  textOf(seq: number): string | undefined {
+    const record = this.#records.get(seq);
+    return record && "text" in record ? record.text : undefined;
+  }
+
+  clear(): void {
+    this.#queue = [];
+    this.#queueAt = 0;
+    this.core.clear();
+    this.#records.clear();
+    this.#spaced.clear();
+    this.selected.set(null);
+    this.setFilter({ ...this.filter.value, links: [] });
+    this.#changeSummary();
+  }
+
+  configure(options: Partial<Options>): void {
+    this.#drop(this.core.configure(options));
+    this.#changeList();
+    this.#changeSummary();
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    const run = () => {
+      this.#isScheduled = false;
+      this.#takeSlice();
+    };
+    if (document.hidden) setTimeout(run, HIDDEN_FRAME_MS);
+    else requestFrame(run);
+  }
+
+  #takeSlice(): void {
+    // A hidden page runs few timers, and draws nothing, so it takes everything at once.
+    const deadline = document.hidden ? Number.POSITIVE_INFINITY : performance.now() + TAKE_MS;
+    do {
+      const records = this.#queue.slice(this.#queueAt, this.#queueAt + TAKE_COUNT);
+      this.#queueAt += records.length;
+      this.#store(records);
+    } while (this.#queueAt < this.#queue.length && performance.now() < deadline);
+    if (this.#queueAt === this.#queue.length) {
+      this.#queue = [];
+      this.#queueAt = 0;
+      for (const resolve of this.#idle.splice(0)) resolve();
+    } else {
+      if (this.#queueAt > 50_000) {
+        this.#queue = this.#queue.slice(this.#queueAt);
+        this.#queueAt = 0;
+      }
+      this.#schedule();
+    }
+    this.#changeList();
+    this.#changeSummary();
+  }
+
+  #store(records: TapRecord[]): void {
+    const matches = this.textFilter.test(records.map((record) => record.text));
+    const taken = this.core.take(records, matches);
+    const rejected = new Set(taken.rejected.map(({ index }) => index));
+    records.forEach((record, index) => {
+      if (!rejected.has(index)) this.#records.set(taken.first + index, record);
+    });
+    for (const seq of taken.spaced) this.#spaced.add(seq);
+    this.#drop(taken);
+    this.textFilter.added(taken.first, records.length, matches);
+    const reason = taken.rejected[0]?.reason;
+    if (reason) this.notice.set(`${taken.rejected.length} records were rejected: ${reason}`);
+  }
+
+  #drop(dropped: Dropped): void {
+    for (const seq of dropped.rows) {
+      this.#records.delete(seq);
+      this.#spaced.delete(seq);
+    }
+    for (const seq of dropped.texts) {
+      const record = this.#records.get(seq);
+      this.#spaced.delete(seq);
+      if (!record) continue;
+      // The record has the number of the missing characters, as a tap writes it for a text that it cuts.
+      const { text = "", base64, ...rest } = record;
+      const omitted = (rest.omitted ?? 0) + (base64 === undefined ? text.length : 0);
+      this.#records.set(seq, omitted ? { ...rest, omitted } : rest);
+    }
+  }
+
+  // --------------------------------------------------------------------- filter
+
+  setFilter(next: FilterState): void {
+    const before = this.filter.value;
+    this.core.setFilter({
+      method: next.method,
+      id: next.id,
+      text: next.text.trim() !== "",
+      tab: next.tab,
+      links: next.links.length ? next.links : null,
+      errorsOnly: next.errorsOnly,
+      invalidOnly: next.invalidOnly,
+      pendingOnly: next.pendingOnly,
+    });
+    if (next.text !== before.text || next.isRegex !== before.isRegex) this.textFilter.set(next.text, next.isRegex);
+    this.filter.set(next);
+    this.#changeList();
+  }
+
+  counts(): Counts {
+    return this.core.counts();
+  }
+
+  totals(): Totals {
+    return this.core.totals();
+  }
+
+  setPaused(isPaused: boolean): void {
+    if (isPaused) this.core.pause();
+    else this.core.resume();
+    this.isPaused.set(isPaused);
+    this.#changeList();
+  }
+
+  // ---------------------------------------------------------------------- masks
+
+  /** Returns a text as it is shown: with the values of secrets replaced, unless the user has revealed them. */
+  shown(text: string): string {
+    return this.isRevealed.value ? text : masked(text, this.maskNames.value);
+  }
+
+  // ---------------------------------------------------------------- export, import
+
+  /** Returns the name and the text of a file with the shown rows, or undefined if no row is shown. */
+  exportShown(format: NonNullable<ExportOptions["format"]>): { name: string; text: string; rows: number } | undefined {
+    const records: TapRecord[] = [];
+    for (const seq of this.core.shown()) {
+      const record = this.#records.get(seq);
+      if (record) records.push(record);
+    }
+    if (!records.length) return undefined;
+    const masks = this.isRevealed.value ? null : { names: this.maskNames.value };
+    const text = exportRecords(records, { format, masks });
+    const { method, id, text: part } = this.filter.value;
+    return { name: exportName(nowMicros(), { method, id, text: part }, format), text, rows: records.length };
+  }
+
+  /** Takes the records of a file in. Sets `notice`. */
+  importText(name: string, text: string): void {
+    const { format, lines, problems, notes } = importFile(text);
+    const records = lines
+      ? lines
+          .split("\n")
+          .filter(Boolean)
+          .map((line) => JSON.parse(line) as TapRecord)
+      : [];
+    this.take(records);
+    const problem = problems[0]
+      ? `; ${problems.length} problems, the first in line ${problems[0].line}: ${problems[0].reason}`
+      : "";
+    const note = notes.length ? `; ${notes.join("; ")}` : "";
+    this.notice.set(
+      format === "unknown"
+        ? `${name} has no records of a tap, no HAR and no lines of lsp-devtools${problem}`
+        : `${records.length} records of ${name}${problem}${note}`,
+    );
+  }
+
+  // ------------------------------------------------------------------- changes
+
+  #changeList(): void {
+    this.list.set(this.list.value + 1);
+  }
+
+  #changeSummary(): void {
+    this.#summaryTimer ??= setTimeout(() => {
+      this.#summaryTimer = undefined;
+      this.#linkNames = this.core.links().map(({ name }) => name);
+      this.summary.set(this.summary.value + 1);
+    }, SUMMARY_MS);
+  }
+}
+
+/** Returns the text with each secret replaced. The text remains JSON. */
+export function masked(text: string, names: readonly string[]): string {
+  if (!mayHaveSecret(text, names)) return text;
+  const spans = maskSpans(text, { names });
+  if (!spans.length) return text;
+  let out = "";
+  let at = 0;
+  for (let index = 0; index + 1 < spans.length; index += 2) {
+    const [start = 0, end = 0] = [spans[index], spans[index + 1]];
+    out += `${text.slice(at, start)}"***"`;
+    at = end;
+  }
+  return out + text.slice(at);
+}
+
+/** Returns whether a text may have a secret. This is much faster than the search for the spans of secrets. */
+function mayHaveSecret(text: string, names: readonly string[]): boolean {
+  // Patterns and escapes could describe any name.
+  if (names.some((name) => name.includes("*"))) return true;
+  const words = names.map((name) => name.replace(/[^\p{L}\p{N}]/gu, "\\$&"));
+  return new RegExp(["password|token|secret|authorization|\\\\u", ...words].join("|"), "i").test(text);
+}
+
+/** Calls `run` in the next frame, or after a delay if the page is hidden before this frame. */
+function requestFrame(run: () => void): void {
+  let isDone = false;
+  const once = () => {
+    if (isDone) return;
+    isDone = true;
+    cancelAnimationFrame(frame);
+    clearTimeout(timer);
+    run();
+  };
+  const frame = requestAnimationFrame(once);
+  const timer = setTimeout(once, HIDDEN_FRAME_MS * 2);
+}
