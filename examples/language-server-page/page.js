@@ -17,7 +17,7 @@ const peer = new JSONRPCPeer(
     // Each connection has a separate language server. A new server must be initialized and needs the document.
     onSession: () => begin().catch(showError),
     onLost: ({ message }) => showState(message),
-    // While pylsp starts, it answers nothing. On a busy machine, this may take longer than the default heartbeat allows.
+    // While pylsp starts, it answers nothing. On a busy machine, the start may take longer than the default heartbeat.
     heartbeat: 20_000,
   }),
 );

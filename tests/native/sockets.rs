@@ -308,7 +308,7 @@ async fn a_socket_file_is_removed_even_if_its_folder_was_renamed() -> Test {
     Ok(())
 }
 
-/// An attacker who can replace one folder in the path of a socket must not cause the removal of other files.
+/// An attacker that can replace one folder in the path of a socket must not cause the removal of other files.
 #[tokio::test]
 async fn removing_a_socket_leaves_the_files_in_other_folders() -> Test {
     let folder = tempfile::tempdir()?;

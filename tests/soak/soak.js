@@ -16,7 +16,7 @@ const SLICES = 10;
  * promise that `onSample` returns.
  */
 export class Soak {
-  /** What the soak is doing, for the error of a run that is stuck. */
+  /** The current step of the soak. The error of a run that is stuck contains it. */
   now = "starting";
   samples = [];
   ledgers = undefined;
