@@ -117,7 +117,7 @@ pub fn write_cancel<P: ObjectPayload>(form: &CancelNotification, id: &P::Id, rea
 pub fn write_progress<P: ObjectPayload>(form: &ProgressNotification, token: &P::Id, value: &P) -> Option<P> {
     let value = match form.value {
         ProgressValue::Member(name) => (name, Member::Value(value.value())),
-        ProgressValue::Params => ("", Member::All(value.value())),
+        ProgressValue::Params => ("", Member::MembersOf(value.value())),
     };
     P::object(&[(form.token, Member::Id(token)), value])
 }

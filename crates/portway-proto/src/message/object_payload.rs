@@ -54,5 +54,5 @@ pub enum Member<'p, P: ObjectPayload + 'p> {
     /// A value of the application.
     Value(P::Value<'p>),
     /// An object. Its members are written in place of this member, and the name of this member is not used.
-    All(P::Value<'p>),
+    MembersOf(P::Value<'p>),
 }

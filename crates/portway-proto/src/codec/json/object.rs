@@ -58,28 +58,55 @@ impl ObjectPayload for Box<RawValue> {
     fn object(members: &[(&str, Member<'_, Self>)]) -> Option<Self> {
         let mut text = String::from("{");
         for (name, member) in members {
-            if text.len() > 1 {
+            let length = text.len();
+            if length > 1 {
                 text.push(',');
             }
-            if let Member::All(value) = member {
-                let inner = value.get().strip_prefix('{')?.strip_suffix('}')?.trim();
-                text.push_str(inner);
-                if inner.is_empty() {
-                    text.pop();
-                }
-                continue;
+            if !matches!(member, Member::MembersOf(_)) {
+                push_string(&mut text, name);
+                text.push(':');
             }
-            push_string(&mut text, name);
-            text.push(':');
             match member {
                 Member::Id(id) => push_id(&mut text, id),
                 // Writing to a string does not fail.
                 Member::Count(count) => write!(text, "{count}").ok()?,
                 Member::Text(value) => push_string(&mut text, value),
-                Member::Value(value) | Member::All(value) => text.push_str(value.get()),
+                Member::Value(value) => text.push_str(value.get()),
+                Member::MembersOf(value) => {
+                    let inner = value.get().strip_prefix('{')?.strip_suffix('}')?.trim();
+                    // An object without members needs no comma.
+                    if inner.is_empty() {
+                        text.truncate(length);
+                    } else {
+                        text.push_str(inner);
+                    }
+                }
             }
         }
         text.push('}');
         raw(&text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::super::raw::raw_value;
+    use super::*;
+
+    #[test]
+    fn the_members_of_another_object_may_be_the_first_or_missing() {
+        let parts = ["{}", "{ }", r#"{"a":1,"b":2}"#].map(|text| raw_value(text).expect("the text must be JSON"));
+        let text =
+            |members: &[(&str, Member<'_, Box<RawValue>>)]| Box::object(members).map(|object| object.to_string());
+        for (part, first, last) in [
+            (&parts[0], r#"{"n":3}"#, r#"{"n":3}"#),
+            (&parts[1], r#"{"n":3}"#, r#"{"n":3}"#),
+            (&parts[2], r#"{"a":1,"b":2,"n":3}"#, r#"{"n":3,"a":1,"b":2}"#),
+        ] {
+            assert_eq!(text(&[("", Member::MembersOf(&**part)), ("n", Member::Count(3))]).as_deref(), Some(first));
+            assert_eq!(text(&[("n", Member::Count(3)), ("", Member::MembersOf(&**part))]).as_deref(), Some(last));
+        }
     }
 }
