@@ -1,6 +1,7 @@
 //! The wasm module of the npm package: the JavaScript API of portway, without the standard library.
 //!
-//! Plain `wasm-pack build npm` works, too. The module that it builds starts by itself, as wasm-bindgen's modules do.
+//! Plain `wasm-pack build npm` works, too. A module that is built in this way starts by itself, as wasm-bindgen's
+//! modules do.
 #![no_std]
 #![cfg(all(target_family = "wasm", target_os = "unknown"))]
 

@@ -5,8 +5,9 @@ use super::state::State;
 use crate::profile::Ordering;
 
 impl Link {
-    /// Returns whether the driver may read the next message. The driver pauses if too many responses are unwritten, or
-    /// if too many requests wait for a sequential handler.
+    /// Returns whether the driver may read the next message. The driver pauses if too many responses are unwritten. It
+    /// also pauses if too many requests wait for a sequential handler, unless the running request waits for a message
+    /// of the peer.
     ///
     /// The bytes of outgoing calls do not count. If they counted, the responses to many calls could exceed the limit of
     /// the peer while the peer waits for this link to read. Neither peer would then read.
@@ -14,7 +15,7 @@ impl Link {
         self.has_room_in(&self.lock())
     }
 
-    /// Returns whether the driver may read the next message. `state` is the state of this link.
+    /// Works like [`Link::has_room`], for a caller that has locked the state. `state` is the locked state of this link.
     pub(super) fn has_room_in(&self, state: &State) -> bool {
         let must_pause = self.is_queue_full(state) && !waits_for_peer(state);
         state.response_backlog() <= self.limits.unwritten_bytes && !must_pause

@@ -1,5 +1,6 @@
-//! Rejects browsers that connect to a TCP port. Any web page can make its browser connect to a port of this machine,
-//! and can choose the body of the HTTP request. Such a connection must not count as a peer.
+//! Rejects browsers that connect to a TCP port. Any web page can make its browser connect to a port of this machine.
+//! The page can choose the body of the HTTP request, which could contain JSON-RPC messages. Such a connection must not
+//! count as a peer.
 
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
@@ -30,6 +31,7 @@ const MAX_PREFIX_BYTES: usize = 8;
 #[derive(Debug)]
 pub(super) struct BrowserGuard<R> {
     reader: R,
+    /// The first bytes of the input.
     first: [u8; MAX_PREFIX_BYTES],
     /// The number of bytes in `first`.
     length: usize,
@@ -50,7 +52,7 @@ impl<R> BrowserGuard<R> {
             self.length += 1;
         }
         let first = self.first.get(..self.length).unwrap_or_default();
-        if BROWSER_PREFIXES.iter().any(|start| first.starts_with(start)) {
+        if BROWSER_PREFIXES.iter().any(|prefix| first.starts_with(prefix)) {
             let problem =
                 "the peer must speak JSON-RPC without HTTP or TLS, got the first bytes of an HTTP or TLS client";
             return Err(io::Error::new(io::ErrorKind::InvalidData, problem));

@@ -186,20 +186,20 @@ impl<R> Future for Call<R> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         this.send();
-        let end = match &mut this.state {
+        let outcome = match &mut this.state {
             CallState::Sent(sent) => match Pin::new(&mut sent.reply).poll(context) {
                 Poll::Pending => return Poll::Pending,
-                Poll::Ready(end) => {
+                Poll::Ready(reply) => {
                     sent.is_pending = false;
-                    // The sender was dropped, because the link was destroyed.
-                    end.unwrap_or(Err(CallError::Destroyed))
+                    // If the sender was dropped, the link was destroyed.
+                    reply.unwrap_or(Err(CallError::Destroyed))
                 }
             },
             CallState::Failed(problem) => Err(problem.clone()),
             CallState::Unsent(..) | CallState::Done => return Poll::Pending,
         };
         this.state = CallState::Done;
-        Poll::Ready(end.and_then(|result| (this.decode)(&result)))
+        Poll::Ready(outcome.and_then(|result| (this.decode)(&result)))
     }
 }
 

@@ -16,7 +16,7 @@ use super::process_tree::ProcessTree;
 use super::transport::cannot_start;
 
 /// The first interval between two checks for descendants. Each interval is twice as long as the previous one. After a
-/// signal, the next interval is this first one again. Descendants are polled, because the system does not report when a
+/// signal, the intervals start again with this value. Descendants are polled, because the system does not report when a
 /// descendant exits.
 const MIN_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -140,8 +140,8 @@ impl ChildProcess {
         has_remaining
     }
 
-    /// Polls for the exit of the process. Descendants may still run. After a kill, the wait for the exit ends after
-    /// `TERM_GRACE`. After the deadline, this method ends all processes.
+    /// Polls for the exit of the process. Descendants may still run. After a kill, the poll is ready after
+    /// `TERM_GRACE`, even if the process has not exited. After the deadline, this method ends all processes.
     pub(crate) fn poll_exit(&mut self, context: &mut Context<'_>) -> Poll<()> {
         // `poll_tree_exit` detects the exit, and ends the processes after the deadline.
         let _ = self.poll_tree_exit(context);

@@ -10,8 +10,9 @@ use tokio::time::Instant;
 
 use super::child::ChildProcess;
 
-/// A child process and its descendants. [`Transport::child`](crate::Transport::child) ends them in the same way. Use
-/// this type if your program reads and writes the pipes of the process itself.
+/// A child process and its descendants. [`ChildTree::end`] ends these processes in the same way as
+/// [`Transport::child`](crate::Transport::child). Use this type if your program reads and writes the pipes of the
+/// process itself.
 ///
 /// If the value is dropped, all of these processes are killed at once.
 ///
@@ -43,8 +44,8 @@ impl ChildTree {
     }
 
     /// Waits until all processes have exited, for at most `grace`. Then the remaining processes get `SIGTERM`, and half
-    /// a second later `SIGKILL`. On Windows, they are killed after `grace`. Returns the exit status of the process.
-    /// Returns `None` if the process exited after a signal of this method.
+    /// a second later `SIGKILL`. On Windows, the remaining processes are killed after `grace`. Returns the exit status
+    /// of the process. Returns `None` if the process exited after a signal of this method.
     pub async fn end(&mut self, grace: Duration) -> Option<ExitStatus> {
         self.0.set_deadline(Instant::now() + grace);
         poll_fn(|context| self.0.poll_tree_exit(context)).await

@@ -17,9 +17,9 @@ use crate::json_value::write_params;
 
 /// Calls methods of the peer.
 ///
-/// All clones share one link to the peer. The link closes when the last clone is dropped, or by [`Client::destroy`].
-/// Pending calls then fail with [`CallError::Destroyed`]. Requests from the peer are answered with -32601. To handle
-/// requests, use [`Peer`](crate::Peer).
+/// All clones share one link to the peer. The link closes when the last clone is dropped, or when [`Client::destroy`]
+/// is called. Pending calls then fail with [`CallError::Destroyed`]. Requests from the peer are answered with -32601.
+/// To handle requests, use [`Peer`](crate::Peer).
 ///
 /// ```
 /// use portway::{CallError, Client, Context, RpcError, Server, Transport};
@@ -77,7 +77,8 @@ impl Client {
         Self { owner: Arc::new(Owner(link)), timeout: Some(CALL_TIMEOUT) }
     }
 
-    /// Sets the timeout of calls through this handle. `None` disables the timeout. Default: 10 seconds.
+    /// Sets the timeout of calls through this client. Existing clones keep their own timeout. `None` disables the
+    /// timeout. Default: 10 seconds.
     #[must_use]
     pub fn with_timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
         Self { timeout: timeout.into(), ..self }

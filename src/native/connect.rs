@@ -11,7 +11,8 @@ use tokio::time::{Instant, sleep};
 /// The interval between two attempts to connect to a busy socket.
 const RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Connects to a Unix domain socket. If the queue of the listener is full, waits up to `limit` for a free place.
+/// Connects to a Unix domain socket. If the queue of the listener is full, waits for room in the queue, for at most
+/// `max_wait`.
 ///
 /// [`Transport::unix`](crate::Transport::unix) connects in the same way. Use `connect_unix` if the program needs the
 /// stream itself, for example to wrap it before [`Transport::new`](crate::Transport::new).

@@ -53,8 +53,8 @@ impl Context {
         self.link.upgrade().zip(self.request).and_then(|(link, key)| link.request_id(key))
     }
 
-    /// Returns the identity of the peer, if it was attached and has this type. See [`Transport::with_identity`] and
-    /// `WebSocketPolicy::check`.
+    /// Returns the identity of the peer, if an identity was attached and has the type `T`. See
+    /// [`Transport::with_identity`] and `WebSocketPolicy::check`.
     ///
     /// [`Transport::with_identity`]: crate::Transport::with_identity
     #[must_use]
@@ -76,17 +76,19 @@ impl Context {
         Cancelled { cancel_token: Arc::clone(&self.cancel_token), waker_key: WakerKey::default() }
     }
 
-    /// Yields to the runtime, so that other tasks run. A handler that does not await anything else can be cancelled
-    /// only at this point. A cancellation drops the future of the handler.
+    /// Yields to the runtime, so that other tasks run. If a handler awaits nothing else, it can be cancelled only
+    /// during this call. A cancellation drops the future of the handler.
     pub async fn yield_now(&self) {
         tokio::task::yield_now().await;
     }
 
     /// Sends progress to the caller. The `on_progress` callback of the caller receives the value. The value is dropped
-    /// if the request is already answered, or if the output is full because the caller does not read.
+    /// if the request is already answered, or if the output is full because the caller does not read. In the handler of
+    /// a notification, every value is dropped.
     ///
     /// # Errors
-    /// [`CallError::Params`].
+    /// [`CallError::Params`] if `value` cannot be serialized, is too long, or is not an object although the profile
+    /// requires an object.
     pub fn progress(&self, value: &(impl Serialize + ?Sized)) -> Result<(), CallError> {
         let Some((link, key)) = self.link.upgrade().zip(self.request) else { return Ok(()) };
         let value = write_value(value).map_err(CallError::Params)?;

@@ -60,7 +60,7 @@ pub enum Diagnostic<'a> {
     Answered {
         /// The name of the method.
         method: &'a str,
-        /// The id of the message.
+        /// The id of the request.
         id: &'a Id,
         /// The error of the response, or `None` if the handler succeeded.
         error: Option<&'a RpcError>,
@@ -78,7 +78,7 @@ pub enum Diagnostic<'a> {
     /// A response does not match any request. Responses to calls that were cancelled or timed out are ignored without a
     /// diagnostic.
     UnmatchedResponse {
-        /// The id of the message.
+        /// The id of the response.
         id: &'a Id,
     },
     /// A response cannot be decoded, and its call is unknown. The response ends no call.

@@ -134,7 +134,7 @@ impl FrameHandler {
     }
 
     /// Handles a line that is not JSON. Consecutive such lines count as one error, and a server responds only to the
-    /// first of them.
+    /// first of these lines.
     fn handle_line<'f>(&mut self, line: &'f [u8], was_invalid_json: bool) -> FrameAction<'f> {
         if !self.replies_to_invalid {
             self.link.diagnostics.report(Diagnostic::Noise(line));
@@ -155,6 +155,8 @@ impl FrameHandler {
         FrameAction::Continue
     }
 
+    /// Handles bytes outside of frames. `starts` is true if a run of noise starts with these bytes, and is not part of
+    /// an error that was already reported.
     fn handle_noise<'f>(&mut self, bytes: &'f [u8], starts: bool) -> FrameAction<'f> {
         if self.link.is_wipc() {
             // With WIPC, bytes between frames are regular output from the peer.
@@ -247,9 +249,9 @@ impl FrameHandler {
         FrameAction::Continue
     }
 
-    /// Runs a request at once if possible. Otherwise, passes it to the connection.
-    pub(super) fn handle_request(&self, request: BorrowedRequest<'_>, turn: &Context<'_>) {
-        if let Some(request) = self.link.run_request(request, turn) {
+    /// Runs a request at once if possible. Otherwise, passes the request to the connection.
+    pub(super) fn handle_request(&self, request: BorrowedRequest<'_>, context: &Context<'_>) {
+        if let Some(request) = self.link.run_request(request, context) {
             self.handle_entry(Ok(Message::Request(request.into_owned())), None);
         }
     }
@@ -279,7 +281,8 @@ impl FrameHandler {
     fn report_rejections(&self, incoming: &Incoming<Text>, body: &[u8]) {
         let rejected = |entry: &Entry<Text>| match entry {
             Err(Unusable::Reject(rejected)) => Some(rejected.clone()),
-            // An element with only the id of a pending call is an invalid response. It is not rejected.
+            // If an element has only the id of a pending call, the element is an invalid response, which is not
+            // rejected.
             Err(Unusable::Empty(id)) if !self.link.is_pending_call(id) => {
                 let fault = Shape::unmatched_empty(&self.link.profile)?;
                 Some(Rejected { id: id.clone(), fault })

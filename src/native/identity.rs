@@ -17,7 +17,7 @@ impl fmt::Debug for Identity {
 }
 
 impl Link {
-    /// Returns the identity of the peer, if it has this type.
+    /// Returns the identity of the peer, if the identity has the type `T`.
     pub(super) fn identity<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
         Arc::clone(&self.identity.as_ref()?.0).downcast().ok()
     }

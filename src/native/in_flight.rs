@@ -182,7 +182,8 @@ impl InFlightRequest {
         }
     }
 
-    /// Cancels the token after the response. No other code has the token in most cases.
+    /// Cancels the token after the response. In most cases no other code has the token, and a cancellation would have
+    /// no effect.
     fn end(self) {
         if Arc::strong_count(&self.cancel_token) > 1 {
             self.cancel_token.cancel();
@@ -191,19 +192,20 @@ impl InFlightRequest {
 }
 
 impl Link {
-    /// Runs the handler of a request at once, like [`Self::dispatch_request`]. Returns the request if it must wait or
-    /// must be refused, or if its method has no handler.
+    /// Runs the handler of a request at once, without an event of the connection. The handler runs as in
+    /// [`Self::dispatch_request`]. Returns the request if the request must wait or must be refused, or if its method
+    /// has no handler.
     pub(super) fn run_request<'r>(
         self: &Arc<Self>,
         request: BorrowedRequest<'r>,
-        turn: &TaskContext<'_>,
+        task_context: &TaskContext<'_>,
     ) -> Option<BorrowedRequest<'r>> {
         let Some((method, handler)) = self.handlers.method(&request.method) else { return Some(request) };
         let cancel_token = Arc::new(CancelToken::default());
         let Some(key) = self.lock().begin_request(&request, &method, &cancel_token) else { return Some(request) };
         let context = Context::of_request(self, Arc::clone(&method), key, cancel_token);
         let answer = catch_panic(|| handler(request.params, context));
-        self.handle_outcome(key, method, answer, turn);
+        self.handle_outcome(key, method, answer, task_context);
         None
     }
 
@@ -214,10 +216,10 @@ impl Link {
         key: RequestKey,
         method: Box<str>,
         params: Option<Text>,
-        turn: &TaskContext<'_>,
+        task_context: &TaskContext<'_>,
     ) {
         if &*method == control::STREAM_METHOD {
-            return self.dispatch_stream_request(key, params.as_ref(), turn);
+            return self.dispatch_stream_request(key, params.as_ref(), task_context);
         }
         let Some((method, handler)) = self.handlers.method(&method) else {
             let error = match self.handlers.stream(&method) {
@@ -231,11 +233,16 @@ impl Link {
         };
         let context = self.begin(key, &method);
         let answer = catch_panic(|| handler(params.as_deref(), context));
-        self.handle_outcome(key, method, answer, turn);
+        self.handle_outcome(key, method, answer, task_context);
     }
 
     /// Runs the handler of a request for a stream.
-    fn dispatch_stream_request(self: &Arc<Self>, key: RequestKey, params: Option<&Text>, turn: &TaskContext<'_>) {
+    fn dispatch_stream_request(
+        self: &Arc<Self>,
+        key: RequestKey,
+        params: Option<&Text>,
+        task_context: &TaskContext<'_>,
+    ) {
         let Some(StreamRequest { method, params, credit }) = params.and_then(control::read_stream_request) else {
             return self.respond(key, control::STREAM_METHOD, Err(RpcError::invalid_params("Invalid params")));
         };
@@ -266,7 +273,7 @@ impl Link {
             Err(error) => HandlerOutcome::Ready(Err(error)),
             Ok(source) => HandlerOutcome::Pending(Box::pin(stream_sender::pump(Arc::downgrade(self), key, source))),
         });
-        self.handle_outcome(key, method, answer, turn);
+        self.handle_outcome(key, method, answer, task_context);
     }
 
     fn begin(self: &Arc<Self>, key: RequestKey, method: &Arc<str>) -> Context {
@@ -281,12 +288,12 @@ impl Link {
         key: RequestKey,
         method: Arc<str>,
         answer: Result<HandlerOutcome, Box<dyn Any + Send>>,
-        turn: &TaskContext<'_>,
+        task_context: &TaskContext<'_>,
     ) {
         match answer {
             Err(panic) => self.respond_to_panic(key, &method, &*panic),
             Ok(HandlerOutcome::Ready(outcome)) => self.respond(key, &method, outcome),
-            Ok(HandlerOutcome::Pending(work)) => self.run_handler(key, method, work, turn),
+            Ok(HandlerOutcome::Pending(work)) => self.run_handler(key, method, work, task_context),
         }
     }
 
@@ -295,11 +302,11 @@ impl Link {
         key: RequestKey,
         method: Arc<str>,
         mut work: HandlerFuture,
-        turn: &TaskContext<'_>,
+        task_context: &TaskContext<'_>,
     ) {
         // Most handlers complete at the first poll and need no task. A pending handler is polled again in its task,
         // which registers another waker.
-        match catch_panic(|| work.as_mut().poll(&mut TaskContext::from_waker(turn.waker()))) {
+        match catch_panic(|| work.as_mut().poll(&mut TaskContext::from_waker(task_context.waker()))) {
             Err(panic) => return self.respond_to_panic(key, &method, &*panic),
             Ok(Poll::Ready(outcome)) => return self.respond(key, &method, outcome),
             Ok(Poll::Pending) => {}
@@ -413,8 +420,8 @@ async fn poll_caught(work: &mut HandlerFuture) -> Result<Result<Text, RpcError>,
     .await
 }
 
-/// Runs code of the application. Returns a panic as an error. The state behind `AssertUnwindSafe` is not used after a
-/// panic.
+/// Runs code of the application. Returns a panic as an error. The library may call a callback again after a panic, so
+/// the callback must keep its own state valid.
 pub(super) fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
     catch_unwind(AssertUnwindSafe(work))
 }

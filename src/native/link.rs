@@ -184,7 +184,7 @@ impl Link {
                 *entry = Some(PendingCall { id: key.id(), bytes, end_offset, reply, observer: observer.take() });
             }
             if timeout.is_some() {
-                // The timeout of the call starts at this clock reading.
+                // The timeout of the call starts at the time `now`.
                 state.connection.start_clock(now);
             }
             Ok((key, receiver))
@@ -246,7 +246,8 @@ impl Link {
         self.lock().connection.pending_calls()
     }
 
-    /// Returns the observer of the pending call with this id, or `None` while the request of the call is unwritten.
+    /// Returns the observer of the pending call with this id. Returns `None` if the call has no observer, or while its
+    /// request is unwritten.
     pub(super) fn call_observer(&self, id: u64) -> Option<(CallKey, CallObserver)> {
         let state = self.lock();
         let (key, call) = state.sent_call(id)?;

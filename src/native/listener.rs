@@ -150,7 +150,8 @@ impl Listener {
     }
 
     /// Listens on a TCP port for WebSockets, and admits requests by the default [`WebSocketPolicy`]: requests of pages
-    /// with the origin of this server, and of programs. `127.0.0.1:0` is any free port of this machine.
+    /// with the origin of this server, and of programs. With `127.0.0.1:0`, the system selects a free port, which only
+    /// processes of this machine can reach.
     ///
     /// Each message is one text message of a WebSocket; a binary message is read as UTF-8. A client gets a ping after
     /// 20 seconds of silence. If the client sends nothing in the 20 seconds after the ping, the link ends. When a link
@@ -161,7 +162,7 @@ impl Listener {
     /// For TLS, use a proxy, or [`WebSocketPolicy::accept`].
     ///
     /// # Errors
-    /// If the address cannot be bound. The error names it.
+    /// If the address cannot be bound. The error names the address.
     #[cfg(feature = "websocket")]
     pub async fn websocket(address: impl ToSocketAddrs + fmt::Debug) -> io::Result<Self> {
         Self::websocket_with(address, WebSocketPolicy::new()).await
@@ -170,7 +171,7 @@ impl Listener {
     /// Listens on a TCP port for WebSockets, like [`Listener::websocket`], with another policy.
     ///
     /// # Errors
-    /// If the address cannot be bound. The error names it.
+    /// If the address cannot be bound. The error names the address.
     #[cfg(feature = "websocket")]
     pub async fn websocket_with(address: impl ToSocketAddrs + fmt::Debug, policy: WebSocketPolicy) -> io::Result<Self> {
         let name = address_name(&address);
@@ -214,7 +215,8 @@ impl Listener {
     /// Waits for the next connection of a Unix domain socket, and returns its stream without a transport.
     ///
     /// # Errors
-    /// If this listener is not [`Listener::unix`], or the errors of accept(2).
+    /// If this listener was not created by [`Listener::unix`], or if another user has connected to a socket in the
+    /// abstract namespace. Also the errors of accept(2).
     ///
     /// # Platforms
     /// Unix only.

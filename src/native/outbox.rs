@@ -9,7 +9,7 @@ use crate::codec::wipc::{self, FrameType};
 /// The bytes that a queued message occupies in addition to its text.
 const MESSAGE_OVERHEAD: usize = size_of::<usize>();
 
-/// Maximum number of places for messages that an empty queue keeps.
+/// An empty queue keeps memory for at most this number of messages.
 const RETAINED_MESSAGES: usize = 1024;
 
 /// Encoded messages, in the form that the transport needs.
@@ -48,7 +48,7 @@ impl Outbox {
         }
     }
 
-    /// Appends the message that `encode` writes. `scratch` is a buffer for its text.
+    /// Appends the message that `encode` writes. `scratch` is a buffer for the text of the message.
     pub(super) fn push_with(&mut self, scratch: &mut String, encode: impl FnOnce(&mut String)) {
         match self {
             Self::Frames(framing, bytes) => {
@@ -104,7 +104,7 @@ impl Outbox {
         }
     }
 
-    /// Removes all content. Keeps up to `retained` bytes of capacity.
+    /// Removes all content. Keeps the buffer if its capacity is at most `retained` bytes.
     pub(super) fn clear(&mut self, retained: usize) {
         match self {
             Self::Frames(_, bytes) if bytes.capacity() <= retained => bytes.clear(),

@@ -22,7 +22,8 @@ use crate::error::{CallError, Closed};
 /// A client and a server on one transport. A peer calls methods of the remote peer, and answers the requests of the
 /// remote peer.
 ///
-/// Reading starts with the first call, [`Peer::run`] or [`Peer::forget`].
+/// Reading starts when the peer first sends a call, a notification or a frame. It also starts with [`Peer::run`] and
+/// [`Peer::forget`].
 ///
 /// ```
 /// use portway::{Context, Peer, RpcError, Transport};

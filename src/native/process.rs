@@ -22,8 +22,8 @@ use super::transport::Transport;
 use crate::Framing;
 use crate::error::Closed;
 
-/// A supervised child process that answers calls. In addition to [`Transport::child`], it can be restarted, and its
-/// standard error can be read.
+/// A supervised child process that answers calls. Unlike the process of [`Transport::child`], this process can be
+/// restarted, and its standard error can be read.
 ///
 /// ```
 /// use std::time::Duration;
@@ -62,8 +62,8 @@ use crate::error::Closed;
 /// # }
 /// ```
 ///
-/// A panic in one of these callbacks is reported as [`Diagnostic::Panicked`](crate::Diagnostic::Panicked). The link
-/// continues.
+/// A panic in the callback of `on_stderr`, `on_exit` or `on_start` is reported as
+/// [`Diagnostic::Panicked`](crate::Diagnostic::Panicked), and does not end a link.
 ///
 /// # Platforms
 /// Unix and Windows. [`Transport::child`] describes the end of a process on both platforms.
@@ -223,10 +223,10 @@ impl RunningProcess {
     /// The reason of the end, if the process has ended and is not restarted.
     pub async fn ready(&self) -> Result<Client, Closed> {
         let mut current = self.shared.0.subscribe();
-        let is_known =
+        let is_ready_or_ended =
             |current: &Current| current.end_reason.is_some() || current.is_set_up && !is_lost(&current.client);
         // `wait_for` cannot fail, because `self` owns the sender.
-        let current = current.wait_for(is_known).await.map_err(|_| Closed::Local)?;
+        let current = current.wait_for(is_ready_or_ended).await.map_err(|_| Closed::Local)?;
         match &current.end_reason {
             Some(why) => Err(why.clone()),
             None => Ok(current.client.clone()),

@@ -1,8 +1,8 @@
 //! Sends signals to a child process and its descendants. The signals are sent to the process group of the child, and to
 //! descendants in other groups.
 //!
-//! A process in another group does not count as a descendant after its parent has exited. So a background program can
-//! survive its parent on purpose.
+//! A process in another group is found only through its parent. If the parent exits before the search, the process does
+//! not count as a descendant. So a background program can survive on purpose.
 
 use rustix::io::Errno;
 use rustix::process::{
@@ -63,10 +63,10 @@ impl ProcessTree {
             return;
         }
         // Known descendants may have exited, or may have changed their group.
-        let now = |known: &Process| all.iter().find(|process| process.is_same(known)).copied();
+        let current = |known: &Process| all.iter().find(|process| process.is_same(known)).copied();
         // Group members stay in the list during the search, so that their children are found. They are removed after
         // the search, because the signal to the group reaches the members.
-        let mut found: Vec<_> = self.descendants.iter().filter_map(now).collect();
+        let mut found: Vec<_> = self.descendants.iter().filter_map(current).collect();
         let has_group = self.has_group();
         let leader = (!self.is_waited_for).then_some(self.leader);
         loop {
@@ -144,7 +144,7 @@ impl ProcessTree {
     /// leader has ended, and a group with this id is a new group.
     fn has_group(&mut self) -> bool {
         // The error for a missing permission also means that the process or the group exists.
-        let exists = |found: rustix::io::Result<()>| found != Err(Errno::SRCH);
+        let exists = |result: rustix::io::Result<()>| result != Err(Errno::SRCH);
         if self.is_group && self.is_waited_for {
             self.is_group = exists(test_kill_process_group(self.leader)) && !exists(test_kill_process(self.leader));
         }
@@ -163,10 +163,10 @@ impl Process {
     }
 }
 
-/// Returns all visible processes, or an empty list if `/proc` belongs to another PID namespace.
+/// Returns all visible processes. Returns an empty list if `/proc` is missing or belongs to another PID namespace.
 #[cfg(target_os = "linux")]
 fn processes() -> Vec<Process> {
-    // In another PID namespace, the same ids identify other processes.
+    // If `/proc` belongs to another PID namespace, its ids identify other processes.
     let own = std::fs::read_link("/proc/self").ok().and_then(|id| pid(id.to_str()?));
     let Some(entries) =
         own.filter(|own| *own == rustix::process::getpid()).and_then(|_| std::fs::read_dir("/proc").ok())
@@ -187,8 +187,8 @@ fn parse(id: Pid, text: &[u8]) -> Option<Process> {
     let end = text.iter().rposition(|byte| *byte == b')')?;
     let mut fields = core::str::from_utf8(text.get(end + 1..)?).ok()?.split_ascii_whitespace();
     let state = fields.next()?;
-    let mut process = || pid(fields.next()?);
-    let (parent, group) = (process(), process());
+    let mut next_id = || pid(fields.next()?);
+    let (parent, group) = (next_id(), next_id());
     let threads: u32 = fields.nth(14)?.parse().ok()?;
     let start = fields.nth(1)?.parse().ok()?;
     // If only the main thread has exited, the other threads continue.
@@ -222,11 +222,13 @@ mod tests {
     /// An id that is too large for any system, so no process has it.
     const LEADER: i32 = i32::MAX - 1;
 
+    /// Returns a running process with the start time 7.
     fn process(id: i32, parent: i32, group: i32) -> Process {
         let pid = |id| Pid::from_raw(id);
         Process { id: pid(id).unwrap_or(Pid::INIT), parent: pid(parent), group: pid(group), is_zombie: false, start: 7 }
     }
 
+    /// Returns the tree that was found in `all`. Its leader was waited for after the search.
     fn tree(all: &[Process]) -> ProcessTree {
         let leader = Pid::from_raw(LEADER).unwrap_or(Pid::INIT);
         let mut tree =

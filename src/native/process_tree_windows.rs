@@ -18,8 +18,8 @@ impl ProcessTree {
     pub(super) const fn prepare(_command: &mut Command) {}
 
     /// Returns the tree of a running process, or `None` if the process was waited for. Descendants that the process
-    /// started before this call do not belong to the tree. A process that was just created has no descendants yet,
-    /// because its start takes longer than this call.
+    /// started before this call do not belong to the tree. If the caller has just created the process, no descendant is
+    /// missing, because the start of the process takes longer than this call.
     pub(super) fn of(leader: &Child) -> Option<Self> {
         let id = usize::try_from(leader.id()?).ok()?;
         let handle = leader.raw_handle()?.addr().cast_signed();

@@ -1,4 +1,4 @@
-//! Passes messages from one transport to another, unchanged.
+//! Passes the messages of one transport to another transport, and back.
 
 use core::future::poll_fn;
 use core::pin::{Pin, pin};
@@ -29,15 +29,17 @@ struct Side {
     child: Option<ChildProcess>,
     tap: Option<LinkTap>,
     grace: Duration,
-    /// The messages that are being written. `queued` contains the messages after them.
+    /// The messages that are being written. `queued` contains the later messages.
     writing: Outbox,
     queued: Outbox,
+    /// The size of the written part of `writing`.
     written: usize,
     is_flushed: bool,
     /// The maximum time from the beginning of a message to its end. `None` for a child process, whose messages may take
     /// any time.
     partial_limit: Option<Duration>,
-    /// The number of the incomplete message, and the time at which its beginning was received.
+    /// The number that identifies the incomplete message, and the time at which the beginning of this message was
+    /// received.
     partial: Option<(u64, Instant)>,
 }
 
@@ -276,8 +278,8 @@ impl Relay {
         let mut exits = self.sides.iter_mut().filter_map(|side| side.child.as_mut());
         if exits.any(|child| child.poll_exit(context).is_ready()) {
             let deadline = Instant::now() + OUTPUT_GRACE;
-            let (why, earlier) = self.end.take().unwrap_or((Closed::End, deadline));
-            self.end = Some((why, earlier.min(deadline)));
+            let (why, current) = self.end.take().unwrap_or((Closed::End, deadline));
+            self.end = Some((why, current.min(deadline)));
         }
     }
 
@@ -351,7 +353,8 @@ fn poll_bytes(io: &mut ByteIo, context: &mut Context<'_>, other: &mut Outbox) ->
 fn pass_frame(frame: Frame<'_>, other: &mut Outbox) -> Result<(), Closed> {
     match frame {
         Frame::Body(body) => pass(body, other),
-        // A program may print text between messages. For a dropped message, the decoder also returns a fault.
+        // A program may print text between messages. For a dropped message, the decoder also returns a fault, which
+        // ends the relay.
         Frame::Noise { .. } | Frame::Frame(_) | Frame::Dropped { .. } => Ok(()),
         Frame::Refused { .. } => Err(unusable("a message has another content type or charset")),
         Frame::Fault(crate::codec::frame::FrameFault::Truncated { received_bytes }) => {
@@ -361,7 +364,8 @@ fn pass_frame(frame: Frame<'_>, other: &mut Outbox) -> Result<(), Closed> {
     }
 }
 
-/// Passes a message on. A line end between two tokens would end the message in some framings, so a space replaces it.
+/// Passes a message on. In some framings, a line end between two tokens would end the message. So each line end is
+/// replaced with a space.
 fn pass(body: &[u8], other: &mut Outbox) -> Result<(), Closed> {
     let text = core::str::from_utf8(body).map_err(|_| unusable("a message is not UTF-8"))?;
     if text.contains(['\n', '\r']) {

@@ -25,7 +25,7 @@ use crate::json_value::read_result;
 use crate::message::{Id, RequestId};
 use portway_proto::MAX_STREAM_CREDIT;
 
-/// The items of a stream. [`Client::stream`](crate::Client::stream) creates this type.
+/// The items of a stream. [`Client::stream`](crate::Client::stream) creates a value of this type.
 ///
 /// The request is sent on the first poll. A stream that is dropped before its end is cancelled: the peer receives the
 /// notification `$/cancelRequest`.
@@ -55,7 +55,7 @@ struct OpenStream {
     link: Arc<Link>,
     key: CallKey,
     reply: oneshot::Receiver<CallResult>,
-    /// The response, or `None` before it was received.
+    /// The outcome of the call, or `None` while the call is pending.
     end: Option<CallResult>,
     receive_window: Arc<ReceiveWindow>,
     timeout: Option<u64>,
@@ -143,8 +143,8 @@ impl OpenStream {
         {
             self.end = Some(end.unwrap_or(Err(CallError::Destroyed)));
         }
-        // The items before a response are returned before the response. If the call ended without a response, its error
-        // is returned at once.
+        // If a response has arrived, the items that arrived earlier are returned first. If the call ended without a
+        // response, its error is returned at once.
         if let Some(Err(error)) = &self.end
             && error.remote().is_none()
         {
@@ -191,7 +191,7 @@ pub(super) struct ReceiveWindow(Mutex<ReceiveBuffer>);
 #[derive(Debug)]
 struct ReceiveBuffer {
     stream: ReceiveStream<Text>,
-    /// Whether a future waits for the next item. The timeout runs only while this is true.
+    /// Whether a future waits for the next item. The timeout runs only while `is_awaited` is true.
     is_awaited: bool,
     waker: Option<Waker>,
 }

@@ -101,7 +101,7 @@ impl Server {
         self.add_method(name, Arc::new(handler))
     }
 
-    /// Registers a handler that returns a stream. The caller reads the items by
+    /// Registers a handler that returns a stream. The caller reads the items with
     /// [`Client::stream`](crate::Client::stream), and limits the number of unread items. An error ends the stream.
     pub fn stream_method<P, T, E, F, S>(&self, name: &str, handler: F) -> &Self
     where
@@ -174,11 +174,11 @@ impl Server {
 
     /// Returns whether a handler may have this name.
     fn may_register(&self, name: &str) -> bool {
-        let may = !is_reserved(name);
-        if !may {
+        let is_allowed = !is_reserved(name);
+        if !is_allowed {
             self.link.diagnostics.report(Diagnostic::ReservedName { method: name });
         }
-        may
+        is_allowed
     }
 }
 

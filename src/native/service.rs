@@ -82,11 +82,11 @@ impl Service {
         for listener in listeners {
             let (set_up, sender) = (Arc::clone(&set_up), sender.clone());
             accepting.spawn(async move {
-                let serve = |peer| {
+                let pass_on = |peer| {
                     // Sending does not fail, because the receiver exists as long as this task.
                     let _ = sender.send(peer);
                 };
-                listener.serve_each(&*set_up, serve).await
+                listener.serve_each(&*set_up, pass_on).await
             });
         }
         drop(sender);
@@ -108,7 +108,8 @@ impl Service {
             links.poll_ended(context).map(Ok)
         })
         .await;
-        // This closes the listeners. Connections that were not served yet are closed, too.
+        // The end of these tasks closes the listeners. Connections that were accepted and not served yet are closed,
+        // too.
         accepting.shutdown().await;
         links.stop();
         poll_fn(|context| links.poll_all_ended(context)).await;
@@ -118,7 +119,7 @@ impl Service {
 
 /// The links of a running service.
 struct Links {
-    /// New links.
+    /// The peers of accepted connections, whose links do not run yet.
     accepted: UnboundedReceiver<Peer>,
     running: JoinSet<()>,
     stoppers: HashMap<Id, Stopper>,

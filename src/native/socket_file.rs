@@ -237,8 +237,8 @@ fn remove(location: &Location, identity: Identity) -> io::Result<()> {
 /// Removes the file, even if another file gets its name at the same time. Such another file is not removed.
 ///
 /// Systems remove files by name only. So the file with this name is first moved into a new, empty folder. If the moved
-/// file is the expected file, it is removed. Another file is moved back. If the name is already in use again, this
-/// other file stays in the folder.
+/// file is the expected file, it is removed. Another file is moved back. If the name is already in use again, the other
+/// file stays in the new folder.
 ///
 /// # Errors
 /// The errors of [`remove`].

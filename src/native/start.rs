@@ -35,7 +35,7 @@ mod sys {
     use std::path::{Path, PathBuf};
     use std::process::Command;
 
-    /// Maximum bytes of the first line of a script that Linux reads.
+    /// Linux reads at most this number of bytes of the first line of a script.
     const MAX_FIRST_LINE_BYTES: u64 = 256;
 
     /// Returns the reason that the error does not name, see [`spawn_error_reason`](super::spawn_error_reason).
@@ -71,8 +71,8 @@ mod sys {
         }
         let program = Path::new(command.get_program());
         let folder = command.get_current_dir().unwrap_or_else(|| Path::new(""));
-        let own = command.get_envs().find(|(name, _)| *name == "PATH");
-        let path = own.map_or_else(|| env::var_os("PATH"), |(_, value)| value.map(OsStr::to_os_string))?;
+        let own_path = command.get_envs().find(|(name, _)| *name == "PATH");
+        let path = own_path.map_or_else(|| env::var_os("PATH"), |(_, value)| value.map(OsStr::to_os_string))?;
         env::split_paths(&path).map(|part| folder.join(part).join(program)).find(|file| file.is_file())
     }
 

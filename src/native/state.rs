@@ -59,8 +59,8 @@ pub(super) struct State {
     written_before: u64,
     /// The number of bytes of the current buffer that are written.
     written_of_buffer: usize,
-    /// An upper bound of the unwritten bytes of calls that have ended without a response. It is set to 0 when the
-    /// driver takes the next buffer.
+    /// An upper bound of the unwritten bytes of calls that have ended without a response. The bound is set to 0 when
+    /// the driver takes the next buffer.
     pub(super) ended_unwritten_bytes: usize,
     /// The text of one encoded message. The capacity of the string is reused.
     text: String,
@@ -203,7 +203,7 @@ impl State {
         self.written_before + self.backlog() as u64
     }
 
-    /// Begins a request. Returns `None` if it must wait or must be refused.
+    /// Begins a request. Returns `None` if the request must wait or must be refused.
     pub(super) fn begin_request(
         &mut self,
         request: &BorrowedRequest<'_>,
@@ -222,8 +222,8 @@ impl State {
 
     /// Sends the response to a request. Returns the id of the request, or `None` if the request was already answered.
     pub(super) fn respond(&mut self, key: RequestKey, outcome: Result<Text, ErrorObject<Text>>) -> Option<Id> {
-        // The response to an element of a batch waits for the rest of the batch. The length of other responses may be
-        // limited. `encode` encodes these responses.
+        // Most responses are encoded at once. `encode` encodes two other kinds: responses in a batch, which wait for
+        // the rest of the batch, and responses whose length is limited.
         let is_unlimited = self.max_message_bytes == usize::MAX;
         if let Some(id) = if is_unlimited { self.connection.take_request(key) } else { None } {
             self.push_message(true, |text| json::encode_response_into(&id, &outcome, text));
@@ -308,8 +308,8 @@ impl State {
 
     /// Returns whether a response with this id belongs to a pending call whose request is not written yet.
     fn is_forged(&self, id: &Id) -> bool {
-        let waits = |id: u64| self.pending_call(id).is_some_and(|(_, call)| !self.is_request_written(call));
-        self.backlog() > 0 && id.to_call().is_some_and(waits)
+        let is_unwritten = |id: u64| self.pending_call(id).is_some_and(|(_, call)| !self.is_request_written(call));
+        self.backlog() > 0 && id.to_call().is_some_and(is_unwritten)
     }
 
     /// Returns whether an unreadable response belongs to a pending call whose request is not written yet.
@@ -388,12 +388,12 @@ impl State {
         self.unwritten_responses + self.responses_being_written
     }
 
-    /// Swaps the empty outbox `written` with the messages to write next.
-    pub(super) fn take_unwritten(&mut self, written: &mut Outbox) {
-        mem::swap(&mut self.unwritten, written);
+    /// Moves the messages to write next to `outbox`, which must be empty.
+    pub(super) fn take_unwritten(&mut self, outbox: &mut Outbox) {
+        mem::swap(&mut self.unwritten, outbox);
         self.written_before += self.being_written as u64;
         self.written_of_buffer = 0;
-        self.being_written = written.size();
+        self.being_written = outbox.size();
         self.responses_being_written = mem::take(&mut self.unwritten_responses);
         self.ended_unwritten_bytes = 0;
     }
@@ -404,7 +404,7 @@ impl State {
     }
 }
 
-/// Returns the notification that cancels a call, or `None` if its params cannot be written.
+/// Returns the notification that cancels a call, or `None` if the params of the notification cannot be written.
 fn cancellation(form: &CancelNotification, id: &Id) -> Option<Outgoing<Text>> {
     let params = Some(control::write_cancel(form, id, None)?);
     Some(Outgoing::Single(Message::Notification(Notification { method: form.method.into(), params })))

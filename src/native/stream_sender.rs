@@ -55,10 +55,10 @@ impl Link {
     }
 }
 
-/// Sends the items of a stream, and returns the response to its request.
+/// Sends the items of a stream, and returns the outcome of the request for this stream.
 pub(super) async fn pump(link: Weak<Link>, key: RequestKey, mut source: ItemSource) -> Result<Text, RpcError> {
     let (mut remaining_items, mut turn_start) = (1, Instant::now());
-    // The end of the stream needs no credit. So the next item is polled before the credit for it is requested.
+    // The end of the stream needs no credit. So each item is polled first, and then waits for its credit.
     while let Some(item) = poll_fn(|context| source.as_mut().poll_next(context)).await {
         let item = item?;
         // Between two polls, only a weak reference to the link exists. So a stream that waits for credit does not keep

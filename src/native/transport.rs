@@ -161,7 +161,8 @@ impl Transport {
     ///
     /// The process leads a new process group, so Ctrl-C in a terminal does not send it a signal. If `SIGINT` ends this
     /// program, only the input of the process is closed. `SIGTERM` and `SIGKILL` are sent to the group and, on Linux,
-    /// to descendants of the process in other groups. A process in another group whose parent has exited is not ended.
+    /// to descendants of the process in other groups. A process in another group is not ended if its parent exited
+    /// before the end of the link.
     ///
     /// # Platforms
     /// Windows has neither these signals nor these groups. On Windows, the remaining processes are killed after the two
@@ -201,8 +202,7 @@ impl Transport {
         self
     }
 
-    /// Connects to a Unix domain socket. If the queue of the listener is full, waits up to five seconds for a free
-    /// place.
+    /// Connects to a Unix domain socket. If the queue of the listener is full, waits up to five seconds for room.
     ///
     /// On Linux, `@name` is a name in the abstract namespace. Any user can listen on such a name. `./@name` is a file.
     ///
@@ -300,13 +300,13 @@ impl Transport {
         Self { settings: Settings { limits, ..self.settings }, ..self }
     }
 
-    /// Sets the time that running handlers, unwritten output and a child process have at the end of the link. Default:
-    /// two seconds.
+    /// Sets the time that running handlers, unwritten output and a child process have to complete at the end of the
+    /// link. Default: two seconds.
     pub fn with_grace(self, grace: Duration) -> Self {
         Self { settings: Settings { grace, ..self.settings }, ..self }
     }
 
-    /// Attaches an identity of the peer: a user, a tenant, or any other value. Handlers read it by
+    /// Attaches an identity of the peer: a user, a tenant, or any other value. Handlers read the identity with
     /// [`Context::identity`](crate::Context::identity).
     pub fn with_identity(self, identity: impl Any + Send + Sync) -> Self {
         self.with_shared_identity(Some(Arc::new(identity)))

@@ -161,16 +161,16 @@ pub(super) enum WriteState {
 impl Output {
     /// Sets the state, unless the output has this state or a later state.
     pub(super) fn advance_to(&self, state: WriteState) {
-        self.0.send_if_modified(|now| {
-            let is_new = *now < state;
-            *now = state.max(*now);
+        self.0.send_if_modified(|current| {
+            let is_new = *current < state;
+            *current = state.max(*current);
             is_new
         });
     }
 
     /// Waits for this state or a later state.
     pub(super) async fn wait_for(&self, state: WriteState) {
-        let _ = self.0.subscribe().wait_for(|now| *now >= state).await;
+        let _ = self.0.subscribe().wait_for(|current| *current >= state).await;
     }
 
     /// Returns the error of a `send` in the current state.
@@ -207,8 +207,8 @@ fn send_error(state: WriteState) -> io::Error {
     io::Error::new(io::ErrorKind::BrokenPipe, problem)
 }
 
-/// A value that a receiver and its senders share. It is dropped with the last of these handles. The state of the output
-/// then becomes [`WriteState::HandlesDropped`].
+/// A value that a receiver and its senders share. This value is dropped with the last of these handles. The state of
+/// the output then becomes at least [`WriteState::HandlesDropped`].
 #[derive(Debug)]
 struct Handles(Arc<Output>);
 
@@ -228,8 +228,8 @@ pub(super) async fn run_until<T>(work: impl Future<Output = T>, end: impl Future
     .await
 }
 
-/// Writes queued frames. Writing has `SHUTDOWN_TIMEOUT` to complete after the guest has sent `CLOSE` or has exited, and
-/// after the receiver and all senders are dropped.
+/// Writes queued frames. After the guest has sent `CLOSE` or has exited, writing has `SHUTDOWN_TIMEOUT` to complete.
+/// The same time applies after the receiver and all senders were dropped.
 async fn write(
     commands: mpsc::Receiver<WriteCommand>,
     writer: impl AsyncWrite + Unpin,
@@ -323,7 +323,7 @@ pub struct Receiver {
     on_passthrough: Option<Box<OnPassthrough>>,
     /// Maximum time between the header of a frame and the end of its payload.
     payload_timeout: Option<Duration>,
-    /// The number of the incomplete payload, and its deadline.
+    /// The number that identifies the incomplete payload, and the deadline of this payload.
     unfinished: Option<(u64, Instant)>,
 }
 

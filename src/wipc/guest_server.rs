@@ -157,15 +157,15 @@ impl<'h> GuestServer<'h> {
 
     /// Returns whether a handler may have this name.
     fn may_register(&mut self, name: &str) -> bool {
-        let may = !is_reserved(name);
-        if !may {
+        let is_allowed = !is_reserved(name);
+        if !is_allowed {
             self.reserved.get_or_insert_with(|| name.to_string());
         }
-        may
+        is_allowed
     }
 
-    /// Sends `OPEN`, and answers calls until `CLOSE` is received or sent, or the input ends. A `CALL` that is not valid
-    /// JSON-RPC is answered with an error, and does not end the server.
+    /// Sends `OPEN`, and then answers calls until `CLOSE` is received or sent, or until the input ends. A `CALL` that
+    /// is not valid JSON-RPC is answered with an error, and does not end the server.
     ///
     /// # Errors
     /// Returns [`io::ErrorKind::InvalidInput`] if a handler was registered for a reserved name. Also returns the errors

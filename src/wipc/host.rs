@@ -23,8 +23,8 @@ use crate::native::limits::OUTPUT_GRACE;
 /// [`Transport::child`](crate::Transport::child) for the process group.
 ///
 /// # Platforms
-/// Windows has no such signals. On Windows, the guest and its descendants are killed after the two seconds, or the
-/// descendants after the 250 ms.
+/// Windows has no such signals. On Windows, the guest and its descendants are killed after the two seconds. If the
+/// guest exits earlier, its remaining descendants are killed after the 250 ms.
 ///
 /// # Example
 /// This example sends a `DATA` frame. For JSON-RPC calls, use `Client::new(Transport::child(command, Framing::Wipc)?)`

@@ -66,7 +66,8 @@ enum Subcommands {
 /// returns its exit code as `Err`.
 pub(crate) fn read() -> Result<Options, ExitCode> {
     let mut command = Arguments::command().color(color());
-    let parsed = command.try_get_matches_from_mut(env::args_os()).and_then(|found| Arguments::from_arg_matches(&found));
+    let parsed =
+        command.try_get_matches_from_mut(env::args_os()).and_then(|matches| Arguments::from_arg_matches(&matches));
     let print_result = match parsed {
         Ok(Arguments { version: false, command: Some(Subcommands::Rpc), options }) => return Ok(options),
         Ok(Arguments { version: false, command: None, .. }) => {
@@ -92,7 +93,7 @@ pub(crate) fn read() -> Result<Options, ExitCode> {
     }
 }
 
-/// Prints an error of the command line. Adds the usage if clap has omitted it.
+/// Prints an error of the command line. If clap has omitted the usage, also prints the usage.
 fn print_usage_error(error: &Error, command: &mut Command) -> ExitCode {
     let _ = help::print(error);
     if !error.render().to_string().contains("Usage:") {
@@ -101,8 +102,8 @@ fn print_usage_error(error: &Error, command: &mut Command) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Returns whether clap may use colours. Clap needs this value before it parses the arguments, so this function
-/// searches the arguments for the option. Clap itself disables colours if `NO_COLOR` is set.
+/// Returns whether clap may use colours in help and errors. Clap needs this value before it parses the arguments, so
+/// this function searches the arguments for `--no-color`. If `NO_COLOR` is set, clap itself disables colours.
 fn color() -> ColorChoice {
     let is_off = env::args_os().any(|argument| argument == "-n" || argument == "--no-color");
     if is_off { ColorChoice::Never } else { ColorChoice::Auto }

@@ -46,8 +46,8 @@ fn answered(method: &str, id: &Id, error: Option<&RpcError>) {
     }
 }
 
-/// Returns `method` if it looks like the name of a method. Otherwise returns `None`, since the text may be a path, a
-/// secret or a forged log line.
+/// Returns `method` if the text looks like the name of a method. Otherwise returns `None`, since the text may be a
+/// path, a secret or a forged log line.
 fn name(method: &str) -> Option<&str> {
     let is_name = method.starts_with(|first: char| first.is_ascii_alphabetic() || matches!(first, '$' | '_'))
         && method.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"$_-.:/".contains(&byte))
@@ -61,17 +61,17 @@ pub(crate) struct DisplayId<'a>(pub(crate) &'a Id);
 
 impl Display for DisplayId<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = Truncated { text: f, free_bytes: MAX_LOGGED_ID_BYTES };
-        match text.write_str(&escape_control(&self.0.to_string())) {
-            Err(fmt::Error) if text.free_bytes == 0 => text.text.write_str("..."),
-            other => other,
+        let mut writer = Truncated { formatter: f, free_bytes: MAX_LOGGED_ID_BYTES };
+        match writer.write_str(&escape_control(&self.0.to_string())) {
+            Err(fmt::Error) if writer.free_bytes == 0 => writer.formatter.write_str("..."),
+            result => result,
         }
     }
 }
 
 /// Writes text of at most `free_bytes` bytes. A longer text is truncated, and the write fails.
 struct Truncated<'a, 'b> {
-    text: &'a mut fmt::Formatter<'b>,
+    formatter: &'a mut fmt::Formatter<'b>,
     free_bytes: usize,
 }
 
@@ -79,7 +79,7 @@ impl Write for Truncated<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let boundary = (0..=self.free_bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
         let (fits, rest) = text.split_at_checked(boundary.unwrap_or(0)).unwrap_or((text, ""));
-        self.text.write_str(fits)?;
+        self.formatter.write_str(fits)?;
         if rest.is_empty() {
             self.free_bytes -= fits.len();
             return Ok(());
@@ -104,7 +104,8 @@ impl Display for LoggedError<'_> {
     }
 }
 
-/// Returns the member `reason` of the data of an error. The library sets this member, so it has no text of the client.
+/// Returns the member `reason` of the data of an error. The library sets this member, so the reason contains no text of
+/// the client.
 fn reason(error: &RpcError) -> Option<String> {
     #[derive(Deserialize)]
     struct Data {

@@ -1,4 +1,4 @@
-//! Runs the daemon until its input ends, a client shuts it down, or a signal arrives.
+//! Runs the daemon until its input ends, the client requests a shutdown, or a signal arrives.
 
 use std::fmt::{self, Display};
 use std::io::{self, Write};
@@ -30,7 +30,7 @@ pub(crate) fn serve(options: &Options) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    panic::set_hook(Box::new(|fault| error!("internal fault in {}", PanicLocation(fault.location()))));
+    panic::set_hook(Box::new(|panic_info| error!("internal fault in {}", PanicLocation(panic_info.location()))));
     let served = panic::catch_unwind(AssertUnwindSafe(|| {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let closed = runtime.block_on(run(&log, options));
@@ -44,8 +44,8 @@ pub(crate) fn serve(options: &Options) -> ExitCode {
     code
 }
 
-/// Displays the line and the file name of a panic. The folders of the file are omitted, since their names may include
-/// the name of a user. The message of the panic is omitted, since it may contain text of the client.
+/// Displays the line and the file name of the code that panicked. The folders of the file are omitted, since their
+/// names may include the name of a user. The message of the panic is omitted, since it may contain text of the client.
 struct PanicLocation<'a>(Option<&'a Location<'a>>);
 
 impl Display for PanicLocation<'_> {
@@ -59,7 +59,7 @@ impl Display for PanicLocation<'_> {
 
 async fn run(log: &Log, options: &Options) -> io::Result<Closed> {
     // A write of the log beyond RLIMIT_FSIZE raises SIGXFSZ. Without a handler, this signal ends the process.
-    let _too_large = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?;
+    let _size_signal = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?;
     let signals = Signals::listen()?;
     let transport = Transport::stdio(Framing::ContentLength)?
         .with_profile(Profile::DAEMON)
@@ -88,8 +88,8 @@ fn exit_code(outcome: io::Result<Closed>) -> ExitCode {
             info!("stdin closed, shutting down gracefully");
             ExitCode::SUCCESS
         }
-        Ok(other) => {
-            error!("cannot go on: {other}");
+        Ok(closed) => {
+            error!("cannot go on: {closed}");
             ExitCode::FAILURE
         }
         Err(problem) => {
@@ -99,7 +99,7 @@ fn exit_code(outcome: io::Result<Closed>) -> ExitCode {
     }
 }
 
-/// Stops the server at the first signal. Later signals have no effect, since the server is stopping.
+/// Stops the server at the first signal. Later signals have no effect, since the server is already stopping.
 async fn stop_at_signal(mut signals: Signals, stopper: Stopper) {
     let name = match signals.next().await {
         kind if kind == SignalKind::interrupt() => "SIGINT",

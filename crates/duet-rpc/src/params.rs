@@ -25,7 +25,7 @@ impl InvalidParam<'_> {
     }
 }
 
-/// Checks that the params are absent or an empty array or object.
+/// Checks that the params are absent, null, an empty array or an empty object.
 pub(crate) fn expect_none(params: Option<&RawValue>) -> Result<(), RpcError> {
     match params {
         Some(params) if !is_empty(params) => {
@@ -36,7 +36,7 @@ pub(crate) fn expect_none(params: Option<&RawValue>) -> Result<(), RpcError> {
     }
 }
 
-/// Returns the member `level`.
+/// Parses the member `level` of the params.
 pub(crate) fn level(params: Option<&RawValue>) -> Result<Level, RpcError> {
     let invalid = |received: &str| {
         let accepted = Some(Level::NAMES);
@@ -58,7 +58,7 @@ struct Members<'a> {
     level: Option<&'a RawValue>,
 }
 
-/// Deserializes a member to `Some`, even if it is null.
+/// Deserializes a member to `Some`, even if its value is null.
 fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<&'de RawValue>, D::Error> {
     Deserialize::deserialize(value).map(Some)
 }
@@ -81,7 +81,8 @@ fn kind(value: &RawValue) -> &'static str {
     }
 }
 
-/// Returns whether a string may be a misspelt level. Any other string may be a secret, so the error does not repeat it.
+/// Returns whether a string may be a misspelt level. Any other string may be a secret, and the error must not
+/// repeat a secret.
 fn is_word(name: &str) -> bool {
     (1..=16).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphabetic())
 }

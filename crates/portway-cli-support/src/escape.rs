@@ -4,8 +4,8 @@
 /// have the Unicode property `Default_Ignorable_Code_Point`. The others are the line ends U+2028 and U+2029, the blank
 /// Braille pattern U+2800, and the annotation characters U+FFF9 to U+FFFB.
 ///
-/// The joiners U+200C and U+200D and the variation selectors U+FE00 to U+FE0F have this property, too. They are not in
-/// the list, since letters and emoji need them.
+/// The joiners U+200C and U+200D and the variation selectors U+FE00 to U+FE0F also have this property. The list does
+/// not contain these characters, since letters and emoji need them.
 const ESCAPED: [(char, char); 18] = [
     ('\u{ad}', '\u{ad}'),
     ('\u{34f}', '\u{34f}'),
@@ -27,9 +27,9 @@ const ESCAPED: [(char, char); 18] = [
     ('\u{e0000}', '\u{e0fff}'),
 ];
 
-/// Returns whether a character must be escaped on a terminal. This holds for control characters (C0, DEL and C1), for
-/// characters that reorder text or end a line, and for invisible characters. It does not hold for joiners and variation
-/// selectors, since letters and emoji need them.
+/// Returns whether a character must be escaped on a terminal. Control characters (C0, DEL and C1), characters that
+/// reorder text or end a line, and invisible characters must be escaped. Joiners and variation selectors are not
+/// escaped, since letters and emoji need them.
 #[must_use]
 pub fn needs_escape(character: char) -> bool {
     let after = ESCAPED.partition_point(|(first, _)| *first <= character);

@@ -8,8 +8,8 @@ use portway::stdio;
 use crate::escape::{escape_control_lines, needs_escape};
 
 /// Writes help or an error of the arguments. On a terminal, or if `CLICOLOR_FORCE` is set, clap writes the text with
-/// styles. The text may repeat an argument with control characters. In this case, the text is escaped and
-/// written without styles.
+/// styles. If an argument has control characters, the text may repeat them, so the text is escaped and written
+/// without styles.
 ///
 /// # Errors
 /// If the text cannot be written.

@@ -171,7 +171,7 @@ fn address(text: &str) -> Result<String, String> {
     if is_address { Ok(text.to_owned()) } else { Err("it must be HOST:PORT, such as 127.0.0.1:4000".to_owned()) }
 }
 
-/// A header. Its value is not shown.
+/// A header. The debug output omits the value, which may be a secret.
 #[derive(Clone)]
 pub(crate) struct Header {
     pub(crate) name: String,

@@ -20,8 +20,8 @@ impl Detector {
         Self { buffer: Vec::new(), searched: 0, max_line_bytes }
     }
 
-    /// Reads further bytes, and passes noise to `noise`. Returns `None` until the framing is known. Afterwards, the
-    /// result of [`Detector::into_rest`] begins with the first message.
+    /// Reads further bytes, and passes noise to `noise`. Returns `None` until the framing is known. Once it is known,
+    /// the result of [`Detector::into_rest`] begins with the first message.
     pub(crate) fn push(&mut self, bytes: &[u8], mut noise: impl FnMut(&[u8])) -> Option<Framing> {
         self.buffer.extend_from_slice(bytes);
         let mut framing = None;
@@ -82,7 +82,7 @@ const MAX_HEADER_BYTES: usize = 256;
 
 impl HeaderWatch {
     /// Reads further bytes, and passes all lines before a header to `lines`. Once a header is complete, returns the
-    /// header and the input after it.
+    /// header and all input after the header.
     pub(crate) fn push(&mut self, mut bytes: &[u8], mut lines: impl FnMut(&[u8])) -> Option<Vec<u8>> {
         while !bytes.is_empty() {
             let end = memchr(b'\n', bytes).map_or(bytes.len(), |end| end + 1);
@@ -156,7 +156,7 @@ impl Header {
 fn framing_of(line: &[u8]) -> Option<Framing> {
     match Framing::recognise(line) {
         Some(framing @ (Framing::Newline | Framing::ContentLength)) => Some(framing),
-        // A header may follow other text on its line. It is accepted only once the line is complete.
+        // A header may follow other text on its line. Such a header is accepted only once the line is complete.
         _ => header_within(line).filter(|_| line.ends_with(b"\n")).map(|_| Framing::ContentLength),
     }
 }
@@ -167,7 +167,7 @@ mod tests {
 
     /// Passes a stream to a detector in pieces of `size` bytes. Returns the noise, the framing, and the bytes for the
     /// decoder.
-    fn found(stream: &[u8], size: usize) -> (Vec<u8>, Option<Framing>, Vec<u8>) {
+    fn detect_in_pieces(stream: &[u8], size: usize) -> (Vec<u8>, Option<Framing>, Vec<u8>) {
         let mut detector = Detector::new(100);
         let mut noise = Vec::new();
         let mut framing = None;
@@ -196,7 +196,7 @@ mod tests {
             let stream = [banner.as_bytes(), message].concat();
             for size in [1, 3, 1000] {
                 let expected = (banner.as_bytes().to_vec(), Some(framing), message.to_vec());
-                assert_eq!(found(&stream, size), expected, "{banner} {size}");
+                assert_eq!(detect_in_pieces(&stream, size), expected, "{banner} {size}");
             }
         }
     }
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn a_message_beyond_the_line_limit_is_detected_as_newline() {
         let stream = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"{}", "x".repeat(200));
-        assert_eq!(found(stream.as_bytes(), 10), (Vec::new(), Some(Framing::Newline), stream.into_bytes()));
+        assert_eq!(detect_in_pieces(stream.as_bytes(), 10), (Vec::new(), Some(Framing::Newline), stream.into_bytes()));
     }
 
     #[test]
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_header_after_text_on_the_same_line_is_detected() {
-        let (noise, framing, rest) = found(b"ready> Content-Length: 2\r\n\r\n{}", 4);
+        let (noise, framing, rest) = detect_in_pieces(b"ready> Content-Length: 2\r\n\r\n{}", 4);
         assert_eq!((noise.as_slice(), framing), (&b""[..], Some(Framing::ContentLength)));
         assert_eq!(rest, b"ready> Content-Length: 2\r\n\r\n{}");
     }

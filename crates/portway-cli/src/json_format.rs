@@ -9,8 +9,9 @@ pub(crate) fn compact(text: &str) -> String {
     format(text, false)
 }
 
-/// Returns JSON text with one member or element on each line. Deeper than [`MAX_INDENTED_DEPTH`] levels, a value is on
-/// one line, since the indentation of several lines would be much longer than the text itself.
+/// Returns JSON text with one member or element on each line. An array or object at a
+/// deeper level than [`MAX_INDENTED_DEPTH`] is on one line, since the indentation of several lines would be much longer
+/// than the text itself.
 pub(crate) fn indented(text: &str) -> String {
     format(text, true)
 }
@@ -60,6 +61,7 @@ fn break_line(output: &mut String, depth: usize) {
 
 /// Returns the length in bytes of the string at the beginning of `text`, including its quotes.
 fn string_length(text: &str) -> usize {
+    // The opening quote is skipped as if it were escaped.
     let mut is_escaped = true;
     for (index, byte) in text.bytes().enumerate() {
         match byte {
@@ -77,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_line_has_white_space_in_strings_only() {
+    fn compact_text_has_white_space_only_in_strings() {
         assert_eq!(compact(" { \"a b\" :\r\n [ 1 , \"\\\" ,\\\\\" ] }\t"), r#"{"a b":[1,"\" ,\\"]}"#);
     }
 

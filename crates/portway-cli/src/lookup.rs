@@ -18,7 +18,7 @@ pub(crate) async fn look_up(address: &str) -> io::Result<Vec<SocketAddr>> {
     if let Ok(address) = address.parse() {
         return Ok(vec![address]);
     }
-    let (sender, found) = oneshot::channel();
+    let (sender, addresses) = oneshot::channel();
     let name = address.to_owned();
     let work = move || {
         // The receiver is dropped after a timeout.
@@ -27,5 +27,5 @@ pub(crate) async fn look_up(address: &str) -> io::Result<Vec<SocketAddr>> {
     thread::Builder::new().name("lookup".into()).spawn(work).map_err(|error| {
         io::Error::new(error.kind(), format!("the name cannot be looked up, since no thread can be started: {error}"))
     })?;
-    found.await.map_err(io::Error::other)?
+    addresses.await.map_err(io::Error::other)?
 }

@@ -26,7 +26,7 @@ use output::Failure;
 fn main() -> ExitCode {
     let outcome = match Arguments::try_parse() {
         Ok(arguments) => run(&arguments.command),
-        Err(shown) => output::print_arguments_error(&shown),
+        Err(error) => output::print_arguments_error(&error),
     };
     outcome.unwrap_or_else(|problem| problem.report())
 }

@@ -6,7 +6,8 @@ use portway_cli_support::escape::needs_escape;
 
 /// A writer for JSON, and for text that [`escape_control`](portway_cli_support::escape::escape_control) has escaped. If
 /// standard output is a terminal, the writer replaces control characters and characters that reorder text by JSON
-/// escapes such as `\u009b`. This does not change the value of JSON, in which these characters occur only in strings.
+/// escapes such as `\u009b`. The escapes do not change the value of JSON, in which these characters occur only in
+/// strings.
 #[derive(Debug)]
 pub(crate) struct EscapingWriter<W> {
     out: W,
@@ -53,14 +54,14 @@ impl<W: Write> Write for EscapingWriter<W> {
                     break;
                 }
                 Err(error) => {
-                    let (good, bad) = rest.split_at_checked(error.valid_up_to()).unwrap_or((rest, &[]));
-                    self.write_escaped(str::from_utf8(good).unwrap_or_default())?;
+                    let (valid, invalid) = rest.split_at_checked(error.valid_up_to()).unwrap_or((rest, &[]));
+                    self.write_escaped(str::from_utf8(valid).unwrap_or_default())?;
                     let Some(length) = error.error_len() else {
-                        self.partial = bad.to_vec();
+                        self.partial = invalid.to_vec();
                         break;
                     };
                     self.write_escaped("\u{fffd}")?;
-                    rest = bad.get(length..).unwrap_or_default();
+                    rest = invalid.get(length..).unwrap_or_default();
                 }
             }
         }

@@ -151,9 +151,9 @@ impl Validation<'_> {
         if verdict.line.is_some() && verdict.is_valid && verdict.warnings.is_empty() {
             return Ok(());
         }
-        let place = verdict.line.map(|line| format!(":{line}")).unwrap_or_default();
+        let line_suffix = verdict.line.map(|line| format!(":{line}")).unwrap_or_default();
         let word = if verdict.is_valid { "valid" } else { "invalid" };
-        writeln!(self.out, "{}{place}: {word}", escape_control(&verdict.file))?;
+        writeln!(self.out, "{}{line_suffix}: {word}", escape_control(&verdict.file))?;
         for (severity, texts) in [(Severity::Error, &verdict.errors), (Severity::Warning, &verdict.warnings)] {
             let word = if severity == Severity::Error { "error" } else { "warning" };
             for text in texts {

@@ -13,7 +13,7 @@ function progressProblem(handler) {
     return new TypeError(`onProgress must be a function, got ${typeof handler}`);
 }
 
-/** Converts a timeout of an application to that of wasm: milliseconds, or a negative number for no timeout. */
+/** Converts a timeout of the application to a timeout for wasm: milliseconds, or a negative number for no timeout. */
 function milliseconds(timeout) {
   return timeout === 0 || timeout === Infinity ? -1 : timeout;
 }
@@ -45,7 +45,7 @@ class JSONRPCClient {
     const problem =
       timeoutProblem(timeout) ?? timeoutProblem(total, "totalTimeout") ?? progressProblem(options?.onProgress);
     if (problem !== undefined) return Promise.reject(problem);
-    // The link does not refuse this call, because other clients and servers may still use the link.
+    // Other clients and servers may still use the link. So the link would accept the calls of a destroyed client.
     if (this.#destroyed) return Promise.reject(CLIENT_DESTROYED.forCall(method));
     const shorter = Math.min(timeout || Infinity, total || Infinity);
     return this.#link.request(this, method, params, milliseconds(shorter), options);

@@ -41,7 +41,7 @@ export function makeInit(defaultInput, read = (location) => fetch(location)) {
 
 function throwWithHint(error) {
   const { message } = Object(error);
-  // Browsers name `unsafe-eval`, which also allows `eval`. The narrower `wasm-unsafe-eval` suffices.
+  // The errors of browsers name `unsafe-eval`, which also allows `eval`. The narrower `wasm-unsafe-eval` suffices.
   if (/unsafe-eval|CSP/.test(message))
     throwError("the Content-Security-Policy needs script-src 'wasm-unsafe-eval'", error);
   if (/\bmemory/.test(message))

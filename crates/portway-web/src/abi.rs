@@ -45,7 +45,7 @@ const PROFILE: Profile = {
 /// not read the clock.
 const TIME_GRAIN: u64 = 16;
 
-/// Microseconds per millisecond. JavaScript passes times in milliseconds, with fractions. The connection has
+/// Microseconds per millisecond. JavaScript passes times in milliseconds, with fractions. The connection uses
 /// microseconds.
 const MILLISECOND: f64 = 1_000.0;
 const SECOND: u64 = 1_000_000;
@@ -260,7 +260,7 @@ impl ConnectionEntry {
         f64::from(output | more | self.timer_flag())
     }
 
-    /// Returns the flag for an earlier timer, or 0.
+    /// Returns `RESET_TIMER` if JavaScript must set its timer to an earlier time. Otherwise returns 0.
     fn timer_flag(&self) -> u32 {
         match (self.connection.poll_timeout(), self.timer_due) {
             (Some(_), None) => RESET_TIMER,

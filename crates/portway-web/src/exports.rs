@@ -22,7 +22,7 @@ const ERROR_CODES: &str = include_str!("../types/error-codes.d.ts");
 const WIGGUM: &str = include_str!("../types/wiggum.d.ts");
 
 /// Returns the text after the first statement of a file of declarations. That statement is an import. The package does
-/// not need it, since it has all declarations in one file.
+/// not need the import, since the package has all declarations in one file.
 #[allow(dead_code, reason = "the macro uses it on wasm alone")]
 const fn after_import(text: &'static str) -> &'static str {
     let mut rest = text.as_bytes();

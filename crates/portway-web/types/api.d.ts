@@ -143,7 +143,7 @@ export interface RequestOptions<Progress = any> extends NotifyOptions {
   onProgress?: ((value: Progress) => void) | undefined;
   /**
    * Whether the call may be sent again. Over a `webSocketTransport`, such a call survives the loss of its connection,
-   * and is sent again on the next one. Other transports ignore this option. Default: false.
+   * and is sent again on the next connection. Other transports ignore this option. Default: false.
    */
   idempotent?: boolean | undefined;
 }
@@ -251,7 +251,7 @@ export class JSONRPCClient<M extends MethodMap<M> = any> {
    */
   destroy(): void;
 }
-/** `using client = …` destroys it at the end of the block. */
+/** `using client = …` destroys the client at the end of the block. */
 export interface JSONRPCClient<M extends MethodMap<M> = any> extends DisposeMember {}
 
 // ------------------------------------------------------------------ server
@@ -262,7 +262,8 @@ export interface ServerOptions extends LinkOptions {
   onError?: ((error: Error) => void) | undefined;
   /**
    * Returns the `data` of an error response. Called with each value that a method of this server throws or rejects
-   * with, also with an `RPCError` with `data`. Not called for a cancelled request, an unknown method or a notification.
+   * with, even if it is an `RPCError` with `data`. Not called for a cancelled request, an unknown method or a
+   * notification.
    * `undefined` selects the default, which `RPCError.data` describes; `null` is sent as `null`. If `errorData` throws,
    * `onError` receives the error, and the default is sent. The result of `errorData` is not awaited. Data that the
    * transport cannot send, such as a promise, is omitted. An `Error` in the data is cloned with its stack: return plain
@@ -312,8 +313,9 @@ export type MethodHandler<M, K, Remote = any> = (
 
 /**
  * The return value of a stream handler. Items are requested one at a time, as the caller consumes them. If the caller
- * cancels, `return()` is called (`cancel()` for a `ReadableStream`), and then the request is answered. A generator that
- * waits must watch `context.signal`. An array is a plain result, not a stream.
+ * cancels, `return()` is called (`cancel()` for a `ReadableStream`), and then the request is answered. `return()` does
+ * not interrupt a generator that waits, so such a generator must watch `context.signal`. An array is a plain result,
+ * not a stream.
  */
 export type StreamSource<Item> = AsyncIterable<Item> | AsyncIterator<Item> | ReadableStreamLike<Item>;
 
@@ -341,15 +343,15 @@ export class JSONRPCServer<M extends MethodMap<M> = any, Remote extends MethodMa
   /** Takes over `transport` and listens at once. `init()` must have resolved. */
   constructor(transport: RPCTransport, options?: ServerOptions);
   /**
-   * Registers the handler of a request, and replaces an earlier one. An `RPCError` that it throws sets the code and the
-   * data of the response. If any other `Error` has an integer `code`, this is the code of the response. The code of any
-   * other exception is -32603. A method without a handler is answered with -32601. The handler also runs for a
-   * notification of this name, unless `onNotify` has registered a handler for that notification. Throws a `TypeError`
-   * for a name that begins with "rpc.".
+   * Registers the handler of a request, and replaces an earlier handler. An `RPCError` that the handler throws sets the
+   * code and the data of the response. If any other `Error` has an integer `code`, this is the code of the response.
+   * The code for any other exception is -32603. A method without a handler is answered with -32601. The handler also
+   * runs for a notification of this name, unless `onNotify` has registered a handler for that notification. Throws a
+   * `TypeError` for a name that begins with "rpc.".
    */
   method<K extends MethodName<M> | StreamName<M>>(name: K, handler: MethodHandler<M, K, Remote>): this;
   /**
-   * Registers the handler of a notification, and replaces an earlier one. Notifications are handled in order of
+   * Registers the handler of a notification, and replaces an earlier handler. Notifications are handled in order of
    * arrival.
    */
   onNotify<K extends keyof M & string>(name: K, handler: NotificationHandler<M, K, Remote>): this;
@@ -359,7 +361,7 @@ export class JSONRPCServer<M extends MethodMap<M> = any, Remote extends MethodMa
    */
   destroy(): void;
 }
-/** `using server = …` destroys it at the end of the block. */
+/** `using server = …` destroys the server at the end of the block. */
 export interface JSONRPCServer<M extends MethodMap<M> = any, Remote extends MethodMap<Remote> = any>
   extends DisposeMember {}
 

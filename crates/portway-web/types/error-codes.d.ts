@@ -16,7 +16,7 @@ export const ErrorCode: {
   /** The handler stopped because the caller cancelled the request. */
   readonly RequestCancelled: -32800;
 };
-/** One of these codes. */
+/** One of the codes in the object `ErrorCode`. */
 export type ErrorCode = (typeof ErrorCode)[keyof typeof ErrorCode];
 
 /** The codes of Wiggum, used by the method maps of wiggum.d.ts. */

@@ -1,8 +1,8 @@
 // The errors of calls.
 
 /**
- * An error with a JSON-RPC code. A handler throws it to choose the error response. A call rejects with it if the peer
- * sent an error response.
+ * An error with a JSON-RPC code. A handler throws an `RPCError` to choose the error response. A call rejects with an
+ * `RPCError` if the peer sent an error response.
  */
 export class RPCError extends Error {
   /**
@@ -12,8 +12,8 @@ export class RPCError extends Error {
   constructor(code: number, message: string, data?: unknown, options?: { cause?: unknown });
   readonly code: number;
   /**
-   * The `data` of the error response. For a thrown `error`, a Portway server sends the first of these that is not
-   * undefined:
+   * The `data` of the error response. For a thrown `error`, a Portway server sends the first of these values that is
+   * not undefined:
    * 1. `errorData(error)`, if the server has this option;
    * 2. `error.data`, if it is an own property and not a getter;
    * 3. an object with these members of the error:
@@ -49,7 +49,7 @@ export type CallErrorReason =
   | "congested"
   /** `portway/websocket`: the peer has closed the connection with 1009, because this call was too large. */
   | "too-large"
-  /** The peer did not answer the heartbeat. Later calls are sent. */
+  /** The peer did not answer the heartbeat. Later calls are still sent. */
   | "unresponsive"
   /** The peer's wasm trapped, panicked or ran out of memory. The peer no longer answers requests. */
   | "peer-died"

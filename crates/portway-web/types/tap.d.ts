@@ -12,7 +12,7 @@ interface TapRecordBase {
 /** The first record of a connection. */
 export interface TapOpen extends TapRecordBase {
   readonly kind: "open";
-  /** The name of the link for people. */
+  /** The name of the link, for the readers of the records. */
   readonly name: string;
   readonly transport:
     | "window"
@@ -36,7 +36,7 @@ export interface TapMessage extends TapRecordBase {
   /** `text` if `text` is exactly the text that crossed, and `value` if it is JSON that describes a cloned value. */
   readonly form: "text" | "value";
   readonly text: string;
-  /** The size of the message in bytes, over text. */
+  /** The size of the message in bytes, if the link carries text. */
   readonly size?: number;
   /** Messages of a link with the same number crossed together, as an array or as columns. */
   readonly group?: number;
@@ -106,7 +106,7 @@ export class TapRecorder {
 
 /** Options of `tap` and `sessionTap`. */
 export interface TapOptions {
-  /** The name of the link for people. Default: the kind of its transport. */
+  /** The name of the link, for the readers of the records. Default: the kind of its transport. */
   name?: string | undefined;
   /** Takes the records. Several links can share a recorder. Default: the channel `"portway-tap"`. */
   sink?: TapRecorder | TapSink | undefined;
@@ -126,8 +126,9 @@ export function tap<Transport extends RPCTransport>(transport: Transport, option
 export function sessionTap(options?: TapOptions): SessionTap;
 
 /**
- * Reads the records of recorders in other contexts: over a `MessagePort`, or over the channel with this name. A
- * recorder on a channel has one reader at a time: the newest one. Returns the function that ends the reading.
+ * Reads the records of recorders in other contexts. `from` is a `MessagePort`, or the name of a channel. Default: the
+ * channel `"portway-tap"`. A recorder on a channel has one reader at a time: the newest one. Returns the function that
+ * ends the reading.
  *
  * The next records of a recorder follow once `onRecords` has returned, or its promise is settled.
  */

@@ -6,8 +6,8 @@
  */
 export interface RPCTransport {
   /**
-   * Sends one `JSONRPCMessage`, or a batch as an array of messages. If it throws, or if the returned promise rejects,
-   * the call that was being sent rejects with that error.
+   * Sends one `JSONRPCMessage`, or a batch as an array of messages. If `send` throws, or if the returned promise
+   * rejects, the call that was being sent rejects with that error.
    */
   send(message: any, transfer?: TransferItem[]): void | PromiseLike<unknown>;
   /**

@@ -57,7 +57,8 @@ export interface ReconnectOptions {
    */
   hold?: number | undefined;
   /**
-   * The delay that is added after the close codes 1012 and 1013, and the minimum of `base` for them. Default: 5 000.
+   * The delay that is added after the close codes 1012 and 1013, and the minimum of `base` for these codes. Default:
+   * 5 000.
    */
   restart?: number | undefined;
   /**
@@ -86,10 +87,10 @@ export interface WebSocketTransportOptions {
   /**
    * The time in ms that the peer may be silent while a call is pending. After that, the peer receives the request
    * `rpc.ping`, which a peer without this method answers with an error. If no message arrives within the same time
-   * after `rpc.ping`, the connection is abandoned. Time in which timers are late does not count: the device sleeps, or
-   * the browser slows the timers of a hidden page. A peer that has sent `rpc.ping` or `rpc.pong` itself also receives
-   * pings while no call is pending, after twice the time. Default: 4 500. Minimum: 100. `false` or 0 disables the
-   * heartbeat. Disable it for a server that answers nothing while it works.
+   * after `rpc.ping`, the connection is abandoned. Time in which timers are late does not count: for instance, the
+   * device sleeps, or the browser slows the timers of a hidden page. A peer that has sent `rpc.ping` or `rpc.pong`
+   * itself is also pinged while no call is pending, after twice this time without a message. Default: 4 500. Minimum:
+   * 100. `false` or 0 disables the heartbeat. Disable it for a server that answers nothing while it works.
    */
   heartbeat?: number | false | undefined;
   /** The maximum length of a message, sent or received, in characters. Default: 10 485 760. */
@@ -102,9 +103,9 @@ export interface WebSocketTransportOptions {
   /** The options of the reconnect policy. */
   reconnect?: ReconnectOptions | undefined;
   /**
-   * Decides whether another attempt follows the end of a connection or attempt. `undefined` leaves it to the close
-   * code: 1002, 1003, 1008, 1010, 3000, 3003, and 4400 to 4499 except 4408 and 4429, end the attempts. `attempt` is the
-   * number of failures before this one, and `hasOpened` whether the connection was open.
+   * Decides whether another attempt follows the end of a connection or attempt. If the function returns `undefined`,
+   * the close code decides: 1002, 1003, 1008, 1010, 3000, 3003, and 4400 to 4499 except 4408 and 4429, end the
+   * attempts. `attempt` is the number of failures before this end. `hasOpened` is true if the connection was open.
    */
   shouldReconnect?:
     | ((end: ConnectionEnd & { readonly attempt: number; readonly hasOpened: boolean }) => boolean | undefined)
@@ -134,8 +135,8 @@ export interface WebSocketTransport extends BuiltInTransport {
 }
 
 /**
- * Returns a transport over a WebSocket, for one client, server or peer, or for a client and a server together. It
- * connects when the first of them uses it, and again after each loss of the connection.
+ * Returns a transport over a WebSocket, for one client, server or peer, or for a client and a server together. The
+ * transport connects when the first of them is created, and again after each loss of the connection.
  *
  * When a connection is lost, the calls that were sent over it reject with a `ConnectionLost` (`session-ended`). Calls
  * with the option `idempotent` do not reject, and are sent again. Calls that are made without a connection wait for the
@@ -171,17 +172,17 @@ export interface SubscribeOptions<Item = any> {
   notification: string;
   /** Returns the id of the subscription from the result of `method`. Default: the result. */
   readId?: ((result: any) => unknown) | undefined;
-  /** Returns the id of the subscription from the params of a notification. Default: their member `subscription`. */
+  /** Returns the id of the subscription from the params of a notification. Default: `params.subscription`. */
   readEventId?: ((params: any) => unknown) | undefined;
-  /** Returns the item from the params of a notification. Default: their member `result`. */
+  /** Returns the item from the params of a notification. Default: `params.result`. */
   readItem?: ((params: any) => Item) | undefined;
   /** Called after a gap: a new connection has subscribed anew, or items were dropped. */
   onGap?: ((gap: SubscriptionGap) => void) | undefined;
-  /** The maximum number of unread items. With more, the oldest is dropped. Default: 1 000. */
+  /** The maximum number of unread items. If there are more, the oldest items are dropped. Default: 1 000. */
   buffer?: number | undefined;
   /** The timeout of the calls of `method`, in ms. Default: that of the client. */
   timeout?: number | undefined;
-  /** Ends the subscription: the next read rejects with its reason. */
+  /** Ends the subscription: the next read rejects with `signal.reason`. */
   signal?: AbortSignalLike | undefined;
 }
 
@@ -226,13 +227,13 @@ export class ReconnectPolicy {
   start(): void;
   /** Handles an opened connection. */
   opened(now: number): void;
-  /** Handles the time: a connection has held, or the next attempt starts. */
+  /** Handles the time `due`: an open connection becomes `held`, or the next attempt starts. */
   handleTimeout(now: number): void;
-  /** Handles the end of a connection or an attempt, by its close code. `verdict` replaces that of the code. */
+  /** Handles the end of a connection or an attempt. `code` is the close code, and `verdict` replaces its verdict. */
   lost(now: number, code?: number, verdict?: ReconnectVerdict): void;
   /**
-   * Asks for an attempt at once, and returns whether it starts. After that, refuses further attempts until a delay has
-   * run to its end or a connection is `held`.
+   * Starts an attempt before the delay has ended. Returns false if no attempt may start. After one such attempt, a
+   * further call is refused until a delay has run to its end or a connection is `held`.
    */
   hurry(): boolean;
   /** Ends all attempts. */

@@ -232,7 +232,7 @@ export interface IterationParams {
   iteration: number;
 }
 
-/** The requests from Ralph to the harness. A person answers them: call with `timeout: 0`. */
+/** The requests from Ralph to the harness. A person answers them, so they need `timeout: 0`. */
 export interface HarnessMethods {
   /** May fail with `wiggum.PERMISSION_DENIED`. */
   requestPermission: { params: PermissionParams; result: PermissionGrant };

@@ -29,7 +29,7 @@ export interface WipcGuest {
   transport(): BuiltInTransport;
   /**
    * Sends CLOSE, ends the input of the guest, and waits until the guest and its descendants have ended. After `timeout`
-   * ms it sends them SIGTERM, and 500 ms later SIGKILL. Default: `closeTimeout`, which is 2 000; 0 = no limit.
+   * ms, they receive SIGTERM, and 500 ms later SIGKILL. Default: `closeTimeout`, which is 2 000; 0 = no limit.
    * `closeTimeout` also applies when either side closes the channel in another way. If a guest exits by itself, its
    * remaining descendants receive SIGTERM 250 ms later.
    */
@@ -39,8 +39,8 @@ export interface WipcGuest {
 }
 
 /**
- * Starts a program as a guest, without a shell. Its standard input and output carry frames. It inherits the standard
- * error of this process. Rejects if the program cannot be started.
+ * Starts a program as a guest, without a shell. Its standard input and output carry frames. The guest inherits the
+ * standard error of this process. Rejects if the program cannot be started.
  */
 export function spawnGuest(command: string, args?: readonly string[], options?: SpawnGuestOptions): Promise<WipcGuest>;
 
@@ -57,8 +57,8 @@ export interface GuestChannelOptions extends Omit<WipcChannelOptions, "role" | "
 
 /**
  * Makes this process a guest, on its standard input and output. After CLOSE or the end of input, the process exits with
- * `process.exitCode` once requests are answered and `onClose` is done. If the guest itself has called `close()`, the
- * process exits at once. Text that it prints on standard output reaches the host as passthrough. Each frame is one
- * write. Throws an `Error` if called twice.
+ * `process.exitCode` once requests are answered and the promise of `onClose` has settled. If the guest itself has
+ * called `close()`, the process exits at once. Text that the process prints on standard output reaches the host as
+ * passthrough. Each frame is one write. Throws an `Error` if `guestChannel` is called twice.
  */
 export function guestChannel(options?: GuestChannelOptions): WipcChannel;

@@ -15,7 +15,7 @@ export interface WasiGuestOptions {
   /**
    * The address of the worker script, `wasi-worker.js` of this package. Default: beside this module. Vite and webpack
    * put the script there; with another bundler, copy it. The address must have the page's origin, or be a `blob:` URL
-   * of it.
+   * of this origin.
    */
   worker?: string | ScriptAddress | undefined;
   /** Called with each piece of text that the guest writes to stderr. Default: logs its lines with `console.error`. */

@@ -1,5 +1,5 @@
-// The declarations of `portway/wipc`, which needs neither wasm nor `init()`. They use the streams of the platform, so a
-// project needs the types of DOM, WebWorker or Node.
+// The declarations of `portway/wipc`, which needs neither wasm nor `init()`. The declarations use the streams of the
+// platform, so a project needs the types of DOM, WebWorker or Node.
 
 import type { BuiltInTransport } from "./transports.js";
 
@@ -61,7 +61,7 @@ export interface WipcDecoderOptions {
  */
 export class WipcDecoder {
   constructor(hooks: WipcDecoderHooks, options?: WipcDecoderOptions);
-  /** Processes the next bytes. Throws a `TypeError` for other values, and an `Error` if a hook calls it. */
+  /** Processes the next bytes. Throws a `TypeError` for other values, and an `Error` if a hook calls `push`. */
   push(chunk: ArrayBuffer | ArrayBufferView): void;
   /** Ends the stream. The bytes of an incomplete frame go to `passthrough`. */
   finish(): void;
@@ -76,7 +76,7 @@ export class WipcDecoder {
 
 /** Options of a `WipcDecoderStream`. */
 export interface WipcDecoderStreamOptions extends WipcDecoderOptions {
-  /** As in `WipcDecoderHooks`. An error that it throws fails the stream. */
+  /** As in `WipcDecoderHooks`. If this function throws, the stream fails with its error. */
   passthrough?: ((bytes: Uint8Array) => void) | undefined;
   truncated?: ((size: number) => void) | undefined;
 }
@@ -181,9 +181,9 @@ export class WipcChannel {
     options?: WipcChannelOptions,
   );
   /**
-   * Sends a frame, in one write. Resolves once the stream has accepted the frame. Await it to wait for a slow reader;
-   * an unhandled rejection is not reported. Rejects with the error of the stream. Throws a `WipcClosedError` if the
-   * channel can no longer send, and the errors of `encodeWipc`.
+   * Sends a frame, in one write. Resolves once the stream has accepted the frame. Await the promise to wait for a slow
+   * reader; an unhandled rejection is not reported. Rejects with the error of the stream. Throws a `WipcClosedError` if
+   * the channel can no longer send, and the errors of `encodeWipc`.
    */
   send(type: WipcType, payload?: WipcPayload | null): Promise<void>;
   /** Sends a frame with the JSON text of a value. Throws a `TypeError` for a value that JSON cannot express. */
@@ -213,7 +213,7 @@ export class WipcChannel {
   transport(): BuiltInTransport;
   /**
    * Resolves once every request from the peer has ended and the stream has accepted all frames. A request ends when it
-   * is answered, or when its server is destroyed. After `destroy()`, this does not wait for the stream.
+   * is answered, or when its server is destroyed. After `destroy()`, the promise does not wait for the stream.
    */
   idle(): Promise<void>;
   /** Resolves once no further frame can arrive. Does not reject. */

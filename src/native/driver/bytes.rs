@@ -36,7 +36,8 @@ impl Driver {
         })
     }
 
-    /// Decodes bytes that were read before. Returns the reason why the link must end, or `None` if the link continues.
+    /// Decodes bytes that an earlier call has read and not decoded. Returns the reason why the link must end, or `None`
+    /// if the link continues.
     pub(super) fn handle_unread(&mut self, context: &mut Context<'_>) -> Option<Closed> {
         let Io::Bytes(io) = &mut self.io else { return None };
         let (unread, start) = (mem::take(&mut io.unread), io.unread_start);
@@ -71,7 +72,7 @@ impl Driver {
             match self.frame_handler.handle(frame) {
                 FrameAction::Continue => {}
                 FrameAction::Request(request) => self.frame_handler.handle_request(request, context),
-                // Decoding bytes again costs as much as new input.
+                // To decode bytes again costs as much time as new input, so these bytes count for the budget, too.
                 FrameAction::RejectBody => chunks += self.io.reject_body(before) / CHUNK_BYTES,
                 FrameAction::Batch(entries) => self.begin_batch(entries),
                 FrameAction::End(why) => return (bytes.len(), Some(why)),

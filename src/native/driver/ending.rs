@@ -24,16 +24,16 @@ impl Driver {
         }
     }
 
-    /// Handles the frame `CLOSE` from a guest. A guest exits after this frame. So the driver ends the output, and
-    /// continues to read until the guest has exited.
+    /// Handles the frame `CLOSE` from a guest, which exits after this frame. So the driver of the host ends the output,
+    /// and continues to read until the guest has exited.
     pub(super) fn begin_half_close(&mut self) {
         self.end_output(&Closed::End);
     }
 
     /// Starts the grace if the application has sent a `CLOSE` frame, or if the output has ended.
     pub(super) fn detect_sent_close(&mut self) {
-        let may_have = self.link.is_wipc() && self.end.is_none() && !self.has_sent_close;
-        if may_have && !self.link.must_send_close() {
+        let may_have_sent_close = self.link.is_wipc() && self.end.is_none() && !self.has_sent_close;
+        if may_have_sent_close && !self.link.must_send_close() {
             self.has_sent_close = true;
             self.begin_grace();
         }
@@ -119,7 +119,7 @@ impl Driver {
     pub(super) fn write_close(&mut self) -> bool {
         let must_write_close = mem::take(&mut self.must_write_close);
         if must_write_close {
-            // This cannot fail, because the frame has no payload.
+            // The encoding cannot fail, because the frame has no payload.
             self.write_buffer.push_frame(FrameType::Close, &[]).unwrap_or_default();
         }
         must_write_close

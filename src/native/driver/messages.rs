@@ -13,7 +13,7 @@ use crate::error::Closed;
 use crate::message::Unreadable;
 use crate::native::frame_handler::{FrameAction, FrameHandler};
 
-/// Number of leading bytes of a message over the limit in which the driver searches for the id of a response.
+/// If a message exceeds the size limit, the driver searches this number of its leading bytes for the id of a response.
 const BEGINNING_BYTES: usize = 1024;
 
 impl Driver {
@@ -23,7 +23,8 @@ impl Driver {
     pub(super) fn poll_messages(&mut self, context: &mut Context<'_>) -> Poll<Option<Closed>> {
         let mut next = ready!(self.poll_message(context));
         while next.is_continue() && poll_proceed(context).map(|turn| turn.made_progress()).is_ready() {
-            // If the next frame closes the channel, no response can be sent after it.
+            // Responses are sent before the next message is received. If the next frame closes the channel, no response
+            // can be sent after that frame.
             match self.poll_send(context) {
                 Poll::Ready(Ok(())) => {}
                 Poll::Ready(Err(error)) => {
@@ -38,8 +39,8 @@ impl Driver {
         Poll::Ready(next.break_value().flatten())
     }
 
-    /// Receives one message, and handles it. Breaks if the next message must wait, with the reason if the link must
-    /// end.
+    /// Receives one message, and handles it. Returns `Break` if the driver must not receive the next message now.
+    /// `Break` contains the reason if the link must end.
     fn poll_message(&mut self, context: &mut Context<'_>) -> Poll<ControlFlow<Option<Closed>>> {
         let Io::Messages(io) = &mut self.io else { return Poll::Pending };
         let before = io.channel.received_bytes();
@@ -81,7 +82,7 @@ impl Driver {
                 return Poll::Ready(ControlFlow::Break(self.handle_rest_of_batch(context)));
             }
             FrameAction::End(why) => Some(why),
-            // Every message is complete, so the next one is not affected.
+            // A channel transports only complete messages, so a rejected message contains no part of the next message.
             FrameAction::Continue | FrameAction::RejectBody | FrameAction::HalfClose => None,
         };
         io.channel.release();

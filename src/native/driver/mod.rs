@@ -73,7 +73,7 @@ pub(super) struct Driver {
     read_deadline: Option<Instant>,
     /// Whether reading stopped only because the task had used up its budget (`tokio::task::coop`).
     is_read_deferred: bool,
-    /// The error of a failed write between two received messages. The next write returns it.
+    /// The error of a failed write between two received messages. The next call of `poll_write` returns this error.
     send_error: Option<io::Error>,
     /// The error of a failed write.
     write_error: Option<Closed>,
@@ -136,7 +136,7 @@ impl Driver {
                 }
                 return self.poll_shutdown_and_exit(context);
             }
-            // Responses to earlier input are written before more is read.
+            // Responses to earlier input are written before more input is read.
             if self.poll_read(context).is_ready() {
                 continue;
             }
@@ -161,7 +161,7 @@ impl Driver {
 
     fn dispatch(&mut self, event: Event<Text>, link_state: &LinkState, context: &Context<'_>) {
         match event {
-            // A handler may have stopped the link. No further request begins then.
+            // A handler may have stopped or closed the link. After that, no further request begins.
             Event::Request { .. } | Event::Notification(_) if *link_state != LinkState::Open => {}
             Event::Request { key, method, params } => self.link.dispatch_request(key, method, params, context),
             Event::Notification(notification) => {

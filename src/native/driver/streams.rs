@@ -26,11 +26,12 @@ pub(in crate::native) struct ByteIo {
     pub(in crate::native) reader: Option<Box<dyn AsyncRead + Send + Unpin>>,
     /// `None` after the output has ended.
     writer: Option<Box<dyn AsyncWrite + Send + Unpin>>,
-    /// The output of the process after the end of reading. It is discarded, so that the process can still write.
+    /// The output of the child process after the end of reading. This output is read and discarded, so that the process
+    /// can still write.
     pub(in crate::native) discarding: Option<Box<dyn AsyncRead + Send + Unpin>>,
     pub(in crate::native) decoder: FrameDecoder,
-    /// Input that was read and not decoded yet, from `unread_start` on. It waits until the link has room,
-    /// or for the next turn of the task.
+    /// Input that was read and not decoded yet, from `unread_start` on. These bytes wait until the link has room, or
+    /// for the next turn of the task.
     pub(in crate::native) unread: Vec<u8>,
     pub(in crate::native) unread_start: usize,
 }
@@ -94,8 +95,8 @@ impl Io {
         }
     }
 
-    /// Writes a part of the outbox, which is not empty and whose first `written` bytes are written. Returns the size of
-    /// this part.
+    /// Writes a part of the outbox, and returns the size of this part. The outbox must not be empty. If it contains
+    /// frames, its first `written` bytes were written before.
     pub(in crate::native) fn poll_write(
         &mut self,
         context: &mut Context<'_>,
@@ -167,7 +168,7 @@ impl Io {
         self.decoder().map(FrameDecoder::time_out)
     }
 
-    /// Returns the number of the incomplete message.
+    /// Returns a number that identifies the incomplete message, or `None` if no message is incomplete.
     pub(in crate::native) fn unfinished(&mut self) -> Option<u64> {
         match self {
             Self::Bytes(io) => io.decoder.unfinished(),

@@ -1,4 +1,4 @@
-//! Handles timeouts. Available input is read before a call or a message times out.
+//! Handles timeouts. Before a call or a message times out, the driver reads the input that is already available.
 
 use core::task::{Context, Poll, ready};
 use core::time::Duration;
@@ -15,6 +15,8 @@ use crate::native::limits::{FINAL_READ_TIMEOUT, MAX_FINAL_READ_TIME};
 pub(super) struct PartialMessage {
     /// The number of the message, see [`FrameDecoder::unfinished`](crate::codec::FrameDecoder::unfinished).
     pub(super) message: u64,
+    /// The start of the timeout: the time at which the driver received the beginning of the message, or last paused
+    /// reading.
     since: Instant,
     /// The time at which the latest bytes of the message were received.
     last_received: Instant,
@@ -94,7 +96,8 @@ impl Driver {
 
     /// Returns the deadline of the incomplete message. The timeout starts at the first byte of the message. While
     /// outgoing calls are pending, each received byte restarts the timeout, because the timeouts of the calls limit the
-    /// total time.
+    /// total time. With WIPC, the option `payload_timeout` applies instead, and received bytes do not restart the
+    /// timeout.
     fn frame_deadline(&self) -> Option<Instant> {
         // The rest of the message may be in input that is not decoded yet. While such input exists, the message does
         // not time out.

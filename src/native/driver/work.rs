@@ -16,7 +16,7 @@ pub(super) struct Work {
     pub(super) pause: Pause,
 }
 
-/// The state of a link between two events.
+/// The facts that the driver needs while no event is queued.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pause {
     /// The next timeout of the connection, in milliseconds on the clock of the link.
@@ -53,12 +53,13 @@ impl Link {
         self.lock().set_written(count);
     }
 
-    /// Replaces the content of the driver's outbox, which is written, with the messages to write next.
-    pub(super) fn take_unwritten(&self, written: &mut Outbox) {
-        written.clear(RETAINED_CAPACITY);
+    /// Replaces the content of `outbox`, which the driver has written, with the messages to write next. Wakes the tasks
+    /// that wait for room in the output.
+    pub(super) fn take_unwritten(&self, outbox: &mut Outbox) {
+        outbox.clear(RETAINED_CAPACITY);
         let waiters = {
             let mut state = self.lock();
-            state.take_unwritten(written);
+            state.take_unwritten(outbox);
             state.waiters.take()
         };
         waiters.into_iter().for_each(Waker::wake);
@@ -73,9 +74,9 @@ impl Link {
     /// was stopped, only running handlers count, because queued work is not started.
     pub(super) fn is_idle(&self) -> bool {
         let state = self.lock();
-        let waits = state.connection.has_output() || state.connection.unanswered_requests() > 0;
+        let has_queued_work = state.connection.has_output() || state.connection.unanswered_requests() > 0;
         let has_handlers = state.in_flight.len() > 0 || !self.in_flight_notifications.is_empty();
-        (state.link_state != LinkState::Open || !waits) && !has_handlers
+        (state.link_state != LinkState::Open || !has_queued_work) && !has_handlers
     }
 
     /// Returns the number of unwritten bytes.

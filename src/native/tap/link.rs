@@ -1,4 +1,4 @@
-//! The connection of a tap: converts messages to records.
+//! Converts the messages of one connection to records of a tap.
 
 use std::borrow::{Cow, ToOwned};
 use std::string::String;
@@ -25,9 +25,9 @@ pub struct TapLink {
 
 #[derive(Debug)]
 struct State {
-    /// The record `open`, while it found no room.
+    /// The record `open`, until the queue has room for it.
     open: Option<Record>,
-    /// The messages before the record `open`.
+    /// The number and size of the messages that crossed before the queue had room for the record `open`.
     loss: Loss,
     is_closed: bool,
 }

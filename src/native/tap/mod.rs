@@ -34,13 +34,13 @@ use super::limits::MAX_TAP_TEXT_BYTES;
 
 /// Records each message that crosses a link, and each connection that is opened or closed.
 ///
-/// A tap does not change, delay or reorder the messages. It holds copies, of at most 1 MiB, that the reader of the
-/// records has not taken. A record that finds no room is left out, and a record [`RecordKind::Gap`] counts it. The
-/// reader runs on its own thread, so that it may block or panic. After a panic, the tap records nothing more.
+/// A tap does not change, delay or reorder the messages. It holds copies of at most 1 MiB, until the reader of the
+/// records takes them. A record that finds no room is left out, and a record [`RecordKind::Gap`] counts it. The reader
+/// runs on its own thread, so that it may block or panic. After a panic, the tap records nothing more.
 ///
-/// A text longer than 256 KiB is cut, unless the records are written to a file. Then the tap holds at most 512 KiB and
-/// one longer record. A tap may serve any number of links;
-/// its clones share one reader.
+/// A text longer than 256 KiB is cut, unless the records are written to a file or a writer. With a file or a writer,
+/// the tap holds at most 512 KiB and one longer record. A tap may serve any number of links. Its clones share one
+/// reader.
 ///
 /// ```
 /// use portway::tap::Tap;
@@ -84,7 +84,7 @@ impl Drop for Shared {
 
 impl Tap {
     /// Creates a tap that passes each record to `reader`, on a new thread. The records are passed up to 5 ms after
-    /// their messages have crossed.
+    /// their messages have crossed the link.
     ///
     /// # Errors
     /// If no thread can be started.
@@ -94,7 +94,7 @@ impl Tap {
 
     /// Creates a tap that writes each record to a file, as one JSON object a line. An existing file is replaced. A new
     /// file can be read only by the user of this process. The file is written up to 5 ms after the messages have
-    /// crossed. The path may be a FIFO.
+    /// crossed the link. The path may be a FIFO.
     ///
     /// # Errors
     /// If the file cannot be created, or no thread can be started. [`Tap::flushed`] returns later errors.
@@ -126,7 +126,8 @@ impl Tap {
         Self { shared: Arc::new(Shared { queue, max_text_bytes }), name: None }
     }
 
-    /// Returns a handle of the same tap whose links have this name for people. Default: the kind of the transport.
+    /// Returns a handle of the same tap. In the records, the links that use this handle have this name, which is a text
+    /// for people. Default: the kind of the transport.
     #[must_use]
     pub fn named(&self, name: impl Into<String>) -> Self {
         Self { shared: Arc::clone(&self.shared), name: Some(name.into().into()) }

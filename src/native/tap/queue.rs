@@ -23,7 +23,7 @@ const CLOSE_BYTES: usize = 512;
 /// message would slow the link.
 const COLLECTING_TIME: Duration = Duration::from_millis(5);
 
-/// The size of the waiting records at which a collecting thread handles them at once.
+/// If the collected records have at least this size, the thread handles them at once.
 const COLLECTED_BYTES: usize = MAX_TAP_BYTES / 4;
 
 /// The queue between the links of a tap and the reader of its records.
@@ -44,10 +44,12 @@ struct State {
     bytes: usize,
     /// The room for the records of the ends of open connections.
     reserved: usize,
-    /// The positions of the gaps after the last record that is not a gap.
+    /// The positions of the gaps after the last record that is not a gap. A position is the number of all earlier
+    /// records, which includes the taken records.
     gaps: HashMap<(Arc<str>, Direction), u64>,
-    /// The messages of connections whose `open` never found room, and the last of these connections.
+    /// The messages of connections that have ended before the queue had room for their record `open`.
     lost: Loss,
+    /// The last of the connections whose messages `lost` contains.
     lost_link: Option<Arc<str>>,
     waits: Wait,
     waker: Option<Waker>,
@@ -209,12 +211,12 @@ impl Queue {
 
     /// Wakes the reader if it waits for the record that was pushed.
     fn wake(&self, mut state: MutexGuard<'_, State>) {
-        let waits = match state.waits {
+        let must_wake = match state.waits {
             Wait::Nothing => false,
             Wait::Record => true,
             Wait::Many => state.must_flush || state.bytes >= COLLECTED_BYTES,
         };
-        if waits {
+        if must_wake {
             state.waits = Wait::Nothing;
             self.wakes_thread.notify_all();
         }
@@ -223,8 +225,8 @@ impl Queue {
         waker.into_iter().for_each(Waker::wake);
     }
 
-    /// Waits until records were pushed, and takes them. Returns `None` at the end of the queue. The taken records count
-    /// until [`Queue::set_handled`] is called.
+    /// Waits until records were pushed, and takes them. Returns `None` at the end of the queue. The taken records
+    /// occupy their room until [`Queue::release`] is called.
     pub(super) fn take_all(&self) -> Option<VecDeque<Record>> {
         let mut state = self.lock();
         while state.records.is_empty() {
@@ -268,7 +270,7 @@ impl Queue {
         Poll::Ready(Some(record))
     }
 
-    /// Releases the room of records of this [`size`], which were taken by [`Queue::take_all`].
+    /// Releases `bytes` of room: the total [`size`] of handled records that [`Queue::take_all`] has returned.
     pub(super) fn release(&self, bytes: usize) {
         let mut state = self.lock();
         state.bytes = state.bytes.saturating_sub(bytes);
@@ -351,7 +353,8 @@ impl State {
         }
     }
 
-    /// Adds to the gap at the end of the queue.
+    /// Adds messages to the gap of this link and direction at the end of the queue. If no such gap exists, appends a
+    /// gap.
     fn add_gap(&mut self, at: u64, link: &Arc<str>, direction: Direction, more: Count) {
         let position = self.gaps.get(&(Arc::clone(link), direction)).and_then(|place| place.checked_sub(self.taken));
         let gap = position.and_then(|index| self.records.get_mut(usize::try_from(index).ok()?));

@@ -20,7 +20,7 @@ const RELEASED_BYTES: usize = 16 * 1024;
 pub(super) trait Sink: Send + 'static {
     fn record(&mut self, record: &Record) -> io::Result<()>;
 
-    /// Called when no more records wait.
+    /// Writes the buffered records. The thread calls this method when it has handled all records that it has taken.
     fn flush(&mut self) -> io::Result<()>;
 }
 
@@ -129,15 +129,15 @@ fn run(queue: &Queue, sink: &mut impl Sink) -> io::Result<()> {
     let mut handled = 0;
     while let Some(records) = queue.take_all() {
         let count = records.len() as u64;
-        let mut done = 0;
+        let mut unreleased = 0;
         for record in records {
             sink.record(&record)?;
-            done += size(&record);
-            if done >= RELEASED_BYTES {
-                queue.release(mem::take(&mut done));
+            unreleased += size(&record);
+            if unreleased >= RELEASED_BYTES {
+                queue.release(mem::take(&mut unreleased));
             }
         }
-        queue.release(done);
+        queue.release(unreleased);
         sink.flush()?;
         handled += count;
         queue.set_handled(handled);

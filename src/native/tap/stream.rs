@@ -18,7 +18,7 @@ use crate::{Framing, Limits};
 /// Maximum bytes of one record about bytes outside of messages.
 const MAX_NOISE_BYTES: usize = 4096;
 
-/// Maximum length of a text that is recorded together with others, in bytes.
+/// Maximum length of a text that is recorded together with other texts, in bytes.
 const MAX_BATCHED_BYTES: usize = 16 * 1024;
 
 /// One direction of a byte stream. [`TapStream::push`] decodes a copy of the bytes, and records each message in a
@@ -43,7 +43,7 @@ impl TapStream {
         Self { decoder: self.decoder.with_max_payload(max_payload), ..self }
     }
 
-    /// Decodes bytes that have crossed the link, and records their messages. The chunks may end anywhere.
+    /// Decodes bytes that have crossed the link, and records their messages. `bytes` may end within a message.
     pub fn push(&mut self, mut bytes: &[u8]) {
         self.recorder.at = now();
         loop {
@@ -136,7 +136,7 @@ impl Recorder {
         Outcome::NotJson
     }
 
-    /// Records a fault. Its record has no text, because the decoder returns only the size of such a message.
+    /// Records a fault. The record has no text, because the decoder reports at most the size of the message.
     fn fault(&mut self, fault: FrameFault) {
         let (size, reason) = match fault {
             FrameFault::Oversize { length: Some(length) } => {

@@ -34,7 +34,7 @@ impl LinkTap {
     }
 }
 
-/// Records that a connection was opened. Returns the streams or the channel, which now pass copies to the tap.
+/// Records that a connection was opened. Returns the streams or the channel in a wrapper that passes copies to the tap.
 pub(in crate::native) fn tapped(
     io: TransportIo,
     transport: TapTransport,
@@ -62,7 +62,8 @@ pub(in crate::native) fn tapped(
 }
 
 impl Transport {
-    /// Records each message of the link, and its connection and end. Default: no tap, which costs the link nothing.
+    /// Records the opening of the link, each message, and the end of the link. Default: no tap, which costs the link
+    /// nothing.
     ///
     /// The messages are recorded when they are read from the transport, and when they are written to it. Input that is
     /// not a message is recorded, too. With a tap, the link decodes its own bytes a second time.

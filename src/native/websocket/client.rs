@@ -215,7 +215,8 @@ impl WebSocketOptions {
 }
 
 impl Transport {
-    /// Connects to a WebSocket: `ws://host:port/path?query`, or `wss://` with TLS. [`WebSocketOptions`] has options.
+    /// Connects to a WebSocket: `ws://host:port/path?query`, or `wss://` with TLS. To set options, use
+    /// [`WebSocketOptions`].
     ///
     /// Each message is one text message of the WebSocket. The peer gets a ping after 20 seconds of silence. If the peer
     /// sends nothing in the 20 seconds after the ping, the link ends. When the link ends, the WebSocket is closed with

@@ -1,12 +1,13 @@
 //! Finds the boundaries of frames in the bytes of a WebSocket, so that a message that never ends can time out.
 //!
-//! The library that decodes frames does not report whether it has received a part of a message. This tracker reads only
-//! the headers (RFC 6455 §5.2). It does not check the headers, because the library checks them.
+//! The library `tungstenite`, which decodes frames, does not report whether it has received a part of a message. The
+//! tracker in this module reads only the headers (RFC 6455 §5.2). It does not check the headers, because the library
+//! checks them.
 
 /// Maximum length of the header of a frame, in bytes: 2 bytes, an extended length of 8 bytes, and a mask of 4 bytes.
 const MAX_HEADER_BYTES: usize = 14;
 
-/// The position in the input.
+/// The position in the frames of the input.
 #[derive(Debug, Default)]
 pub(super) struct FrameTracker {
     /// The received part of the incomplete header.
@@ -20,7 +21,8 @@ pub(super) struct FrameTracker {
     is_control: bool,
     /// Whether a message is incomplete: it has begun, and its last frame is not complete.
     is_within_message: bool,
-    /// The number of times that the received bytes ended with a complete message or control frame.
+    /// The number of complete messages, and of complete control frames between messages. This number identifies the
+    /// incomplete message.
     completed: u64,
     /// The number of bytes of the incomplete message.
     received_bytes: usize,
@@ -43,7 +45,7 @@ impl FrameTracker {
         }
     }
 
-    /// Returns the number of the message that is not complete, or `None` between two messages.
+    /// Returns a number that identifies the incomplete message, or `None` between two messages.
     pub(super) const fn unfinished(&self) -> Option<u64> {
         if self.is_unfinished() { Some(self.completed) } else { None }
     }
@@ -137,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_complete_at_its_last_byte_in_pieces_of_any_length() {
+    fn a_message_in_pieces_of_any_length_is_complete_at_its_last_byte() {
         for length in [0, 1, 125, 126, 65_535, 65_536] {
             // A text, a ping, and two fragments with a ping between them.
             let messages = [
@@ -148,12 +150,12 @@ mod tests {
             for piece in [1, 2, 3, 7, 4_096, usize::MAX] {
                 let mut tracker = FrameTracker::default();
                 for (number, message) in messages.iter().enumerate() {
-                    let (all, last) = message.split_at(message.len() - 1);
-                    for bytes in all.chunks(piece) {
+                    let (beginning, last) = message.split_at(message.len() - 1);
+                    for bytes in beginning.chunks(piece) {
                         tracker.advance(bytes);
                         assert_eq!(tracker.unfinished(), Some(number as u64), "{length} in pieces of {piece}");
                     }
-                    assert_eq!(tracker.received_bytes(), all.len());
+                    assert_eq!(tracker.received_bytes(), beginning.len());
                     tracker.advance(last);
                     assert_eq!(tracker.unfinished(), None, "{length} in pieces of {piece}");
                 }

@@ -47,7 +47,7 @@ pub(super) async fn read<T: TryParse>(stream: &mut (impl AsyncRead + Unpin)) -> 
     }
 }
 
-/// Returns whether the end of a blank line is within the latest bytes.
+/// Returns whether the end of a blank line is within the last `latest` bytes.
 fn has_blank_line(bytes: &[u8], latest: usize) -> bool {
     let from = bytes.len().saturating_sub(latest + 3);
     let latest = bytes.get(from..).unwrap_or_default();
@@ -72,7 +72,8 @@ pub(super) async fn write_accept(
     stream.flush().await
 }
 
-/// Refuses a request, and closes the connection. Errors are ignored, because the connection ends in any case.
+/// Refuses a request, and closes the connection. `header` contains complete header lines for the response, or is empty.
+/// Errors are ignored, because the connection ends in any case.
 pub(super) async fn refuse(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
     status: StatusCode,

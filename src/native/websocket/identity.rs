@@ -94,8 +94,8 @@ impl Admission {
         Self::default()
     }
 
-    /// Admits a request, and attaches an identity: a user, a tenant, or any other value. Handlers read it by
-    /// [`Context::identity`](crate::Context::identity).
+    /// Admits a request, and attaches an identity: a user, a tenant, or any other value. Handlers read the identity
+    /// with [`Context::identity`](crate::Context::identity).
     #[must_use]
     pub fn with_identity(identity: impl Any + Send + Sync) -> Self {
         Self(Some(Arc::new(identity)))

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The bits of an IPv6 address that a single user can choose.
+/// The number of low bits of an IPv6 address that a single user can choose.
 const HOST_BITS: u32 = 64;
 
-/// The connections of a server.
+/// Limits the connections of a server. Each open connection has a [`Place`].
 #[derive(Debug)]
 pub(super) struct Places {
     taken: Mutex<Taken>,
@@ -37,12 +37,12 @@ impl Places {
     pub(super) fn take(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
         let address = group(address);
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = taken.by_address.get(&address).copied().unwrap_or(0);
-        if taken.all >= self.max || own >= self.max_per_address {
+        let count = taken.by_address.get(&address).copied().unwrap_or(0);
+        if taken.all >= self.max || count >= self.max_per_address {
             return None;
         }
         taken.all += 1;
-        taken.by_address.insert(address, own + 1);
+        taken.by_address.insert(address, count + 1);
         Some(Place { places: Arc::clone(self), address })
     }
 }
@@ -60,8 +60,8 @@ impl Drop for Place {
     }
 }
 
-/// Returns the address by which connections are counted. For IPv6, it is the address of the network, because one user
-/// may have all addresses of a network.
+/// Returns the address by which connections are counted. For IPv6, the returned address is the address of the network,
+/// because one user may have all addresses of a network.
 fn group(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> HOST_BITS << HOST_BITS).into(),

@@ -25,7 +25,7 @@ const SUBPROTOCOL: &str = "jsonrpc-2.0";
 /// - `Host` must be a name of the server. With DNS rebinding, an attacker binds the name of a site to the address of
 ///   the server. A page of this site sends the name of the site. [`WebSocketPolicy::host`] adds names. The IP address
 ///   to which the client has connected is always a name of the server. If this is a loopback address, `localhost` is a
-///   name, too. Both require the port of the server.
+///   name, too. The IP address and `localhost` are valid only with the port of the server.
 /// - `Origin` must be the origin of the server, or an origin that [`WebSocketPolicy::origin`] has added. Programs other
 ///   than browsers send no `Origin`. They are admitted, unless [`WebSocketPolicy::require_origin`] is set.
 ///
@@ -94,9 +94,9 @@ impl WebSocketPolicy {
         self
     }
 
-    /// Adds an origin whose pages may connect, in the form of browsers: `https://app.example.org`, with the port only
-    /// if it is not the default port. `null` admits sandboxed pages and files. Any site can create such pages, so use a
-    /// [check](Self::check) with a token to distinguish them.
+    /// Adds an origin whose pages may connect, in the form that browsers send: `https://app.example.org`, with the port
+    /// only if it is not the default port. `null` admits sandboxed pages and files. Any site can create such pages, so
+    /// use a [check](Self::check) with a token to distinguish them.
     pub fn origin(mut self, origin: impl Into<String>) -> Self {
         self.origins.push(origin.into());
         self
@@ -172,8 +172,8 @@ impl WebSocketPolicy {
 
     /// Returns whether pages of this origin may connect to `host`.
     fn allows(&self, origin: &str, host: &str) -> bool {
-        let own = ["http://", "https://"].iter().find_map(|scheme| origin.strip_prefix(scheme));
-        own.is_some_and(|own| own.eq_ignore_ascii_case(host))
+        let origin_host = ["http://", "https://"].iter().find_map(|scheme| origin.strip_prefix(scheme));
+        origin_host.is_some_and(|origin_host| origin_host.eq_ignore_ascii_case(host))
             || self.origins.iter().any(|allowed| allowed.eq_ignore_ascii_case(origin))
     }
 

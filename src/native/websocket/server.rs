@@ -65,7 +65,7 @@ impl WebSocketListener {
             loop {
                 match handshakes.poll_join_next(context) {
                     Poll::Ready(Some(Ok(Some(transport)))) => return Poll::Ready(Ok(transport)),
-                    // The request was refused, or the check of the application panicked.
+                    // The connection failed, the request was refused, or the check of the application panicked.
                     Poll::Ready(Some(_)) => continue,
                     Poll::Ready(None) | Poll::Pending => {}
                 }
@@ -216,7 +216,7 @@ impl Failure {
     }
 }
 
-/// Checks a request. Returns the key and the subprotocol of the response.
+/// Checks a request. Returns the accept key and the subprotocol for the response, and the admission of the application.
 async fn examine(
     request: Request,
     local: SocketAddr,

@@ -1,4 +1,4 @@
-//! A WebSocket as a channel of whole messages.
+//! A WebSocket as a channel of whole messages. In this module, "the library" is `tungstenite`.
 
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
@@ -21,11 +21,11 @@ use crate::error::Closed;
 use crate::native::limits::{MAX_UNFLUSHED_PONGS, WEBSOCKET_PING_INTERVAL, WEBSOCKET_PING_TIMEOUT};
 use crate::native::message_channel::MessageChannel;
 
-/// Size of the read buffer of the library. Each connection has such a buffer, so it is small. A read from the stream
-/// gets more bytes, see [`ObservedStream`].
+/// Size of the read buffer of the library. Each connection has such a buffer, so the buffer is small.
+/// [`ObservedStream`] reads more bytes at once.
 const READ_BYTES: usize = 1024;
 
-/// Maximum bytes of one read whose bytes are discarded.
+/// Maximum bytes of one read of input that is discarded.
 const DISCARD_BYTES: usize = 8 * 1024;
 
 /// Number of bytes that are buffered before they are written. Longer messages are sent in fragments of this length,
@@ -89,7 +89,7 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> WebSocket<S, K> {
         }
     }
 
-    /// Calls the library. Returns `Pending` if it waits for the stream.
+    /// Calls the library. Returns `Pending` if the call must wait for the stream.
     fn poll<T>(
         &mut self,
         context: &mut Context<'_>,
@@ -186,8 +186,8 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> WebSocket<S, K> {
                 (None, _) => {
                     (self.ping.sent, self.ping.end) = (Some(now), None);
                     if !self.is_blocked {
-                        let sent = self.send_frame(context, Message::Ping(Bytes::new()));
-                        if sent.is_ok() {
+                        let result = self.send_frame(context, Message::Ping(Bytes::new()));
+                        if result.is_ok() {
                             self.is_blocked = self.poll(context, |framing, stream| framing.flush(stream)).is_pending();
                         }
                     }

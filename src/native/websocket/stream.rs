@@ -1,4 +1,5 @@
-//! A byte stream for a library without IO. A read or write that would wait returns `WouldBlock` instead.
+//! A byte stream for the library `tungstenite`, which does no IO itself. A read or write that would wait returns
+//! `WouldBlock` instead.
 
 use core::pin::Pin;
 use core::task::{Context, Poll};

@@ -38,7 +38,7 @@ where
     }
 }
 
-/// Returns the name of a level and its colour: red, yellow, cyan or grey.
+/// Returns the name of a level, and its colour as an ANSI code: red, yellow, cyan or grey.
 fn severity(level: Level) -> (&'static str, u8) {
     match level {
         Level::ERROR => ("error", 31),
@@ -48,7 +48,7 @@ fn severity(level: Level) -> (&'static str, u8) {
     }
 }
 
-/// The fields of an event that make up its line.
+/// The fields of an event that its line contains.
 #[derive(Default)]
 struct Fields {
     message: String,

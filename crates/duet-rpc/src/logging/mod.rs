@@ -58,7 +58,7 @@ impl Log {
     /// Starts the log.
     ///
     /// # Errors
-    /// If a log was started before, or no thread can be started.
+    /// If this process has started a log before, or cannot start a thread.
     pub(crate) fn start(options: &Options) -> io::Result<Self> {
         let file = env::var_os("DUET_RPC_LOG").filter(|path| !path.is_empty()).map(PathBuf::from);
         let (opened, warning) = match file.map(|path| (open_file(&path), printable(&path))) {
@@ -72,12 +72,12 @@ impl Log {
         let has_color = opened.is_none() && !options.no_color && is_color_wanted() && io::stderr().is_terminal();
         let (queue, sink) = match opened {
             Some((file, path)) => (Queue::start(file)?, path),
-            // Log lines would break the frames of the protocol.
+            // Lines of the log between the frames would break the protocol.
             None if is_stderr_of_protocol() => (Queue::start(io::sink())?, "nowhere".to_owned()),
             None => (Queue::start(stdio::stderr())?, "stderr".to_owned()),
         };
-        // The warning is written at every level of the log. A direct write could delay the start of the daemon, since
-        // standard error may be a full pipe, so the queue writes the warning.
+        // The queue writes the warning, at every level of the log. If standard error is a full pipe, a direct write
+        // would block the start of the daemon.
         if let Some(warning) = warning {
             queue.make_writer().write_all(warning.as_bytes())?;
         }
@@ -97,7 +97,7 @@ impl Log {
         &self.sink
     }
 
-    /// Waits until all lines are written, up to `timeout`.
+    /// Waits until all lines are written, but at most for `timeout`.
     pub(crate) fn flush(&self, timeout: Duration) {
         self.queue.flush(timeout);
     }
@@ -107,10 +107,11 @@ impl Log {
 /// is not regular is refused: a FIFO could block the daemon, and a write to a device could have any effect. A file with
 /// several hard links is refused, too: another user could have created a link to a file of this user at this path.
 fn open_file(path: &Path) -> io::Result<File> {
-    // The file is checked before it is opened, since opening a device may have effects. For a symbolic link to a stream
-    // of the protocol, the error names the stream and not the link, since this is more precise.
-    if let Ok(named) = path.symlink_metadata() {
-        expect_log(&path.metadata().ok().filter(is_of_protocol).unwrap_or(named))?;
+    // The file is checked before it is opened, since opening a device may have effects. If the path is a symbolic link
+    // to standard input or output, the error mentions the stream and not the link, since the stream is the better
+    // reason.
+    if let Ok(not_followed) = path.symlink_metadata() {
+        expect_log(&path.metadata().ok().filter(is_of_protocol).unwrap_or(not_followed))?;
     }
     // Without NONBLOCK, opening a FIFO waits for a reader. NONBLOCK has no effect on a regular file.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
@@ -123,10 +124,10 @@ fn open_file(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Checks that the log may be written to a file.
+/// Checks that the log may be written to this file.
 ///
 /// # Errors
-/// If the file is a stream of the protocol, a symbolic link or not a regular file.
+/// If the file is the standard input or output, a symbolic link, or not a regular file.
 fn expect_log(file: &Metadata) -> io::Result<()> {
     if is_of_protocol(file) {
         return Err(io::Error::other("it is the standard input or output, which carries the protocol"));

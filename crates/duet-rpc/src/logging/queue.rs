@@ -30,7 +30,7 @@ struct State {
     lines: Vec<u8>,
     /// The number of lines that were dropped since the last report, because the queue was full.
     lost: u64,
-    /// Whether the thread is writing lines that it has taken.
+    /// Whether the thread is writing lines that were taken from the queue.
     is_writing: bool,
 }
 
@@ -43,7 +43,7 @@ impl Queue {
         Ok(queue)
     }
 
-    /// Waits until all lines are written, up to `timeout`.
+    /// Waits until all lines are written, but at most for `timeout`.
     pub(super) fn flush(&self, timeout: Duration) {
         let is_busy = |state: &mut State| state.is_writing || !state.lines.is_empty();
         let waited = self.0.changed.wait_timeout_while(self.0.lock(), timeout, is_busy);

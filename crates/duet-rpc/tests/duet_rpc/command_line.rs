@@ -6,6 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use crate::daemon::{Builder, program};
 
+/// Runs the program without input. Returns its exit code, standard output and standard error.
 fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
     let Output { status, stdout, stderr } = program().args(arguments).stdin(Stdio::null()).output().unwrap();
     (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
@@ -23,11 +24,11 @@ fn without_arguments_help_is_printed() {
 
 #[test]
 fn an_option_or_a_command_prints_help() {
-    let plain = run(&[]).1;
+    let help = run(&[]).1;
     for arguments in [&["-h"][..], &["--help"], &["help"], &["--no-color", "--help"]] {
         let (code, stdout, stderr) = run(arguments);
         assert_eq!((code, stderr.as_str()), (Some(0), ""), "{arguments:?}");
-        assert_eq!(stdout, plain, "{arguments:?}");
+        assert_eq!(stdout, help, "{arguments:?}");
     }
     let (code, stdout, _) = run(&["rpc", "--help"]);
     assert_eq!(code, Some(0));
@@ -44,7 +45,7 @@ fn an_option_or_a_command_prints_the_version() {
 }
 
 #[test]
-fn invalid_arguments_exit_with_1_and_the_usage_on_standard_error() {
+fn invalid_arguments_cause_exit_code_1_and_the_usage_on_standard_error() {
     for arguments in [
         &["frobnicate"][..],
         &["--frobnicate"],
@@ -89,8 +90,8 @@ fn options_are_accepted_before_and_after_the_command() {
         &["--log-level", "info", "rpc", "--no-color"],
     ] {
         let mut daemon = Builder::new(arguments).start();
-        daemon.assert_no_pending_answer();
-        assert!(!daemon.finish().is_empty(), "{arguments:?}");
+        daemon.wait_until_serving();
+        assert!(!daemon.close_and_expect_exit().is_empty(), "{arguments:?}");
     }
 }
 
@@ -123,7 +124,8 @@ fn each_shell_has_completions_and_bash_completes_with_them() {
     assert_eq!((code, stdout.as_str()), (Some(1), ""));
     assert!(stderr.contains("bash"), "{stderr}");
     let script = run(&["completions", "bash"]).1;
-    let then = "COMP_WORDS=(duet-rpc vers); COMP_CWORD=1; _duet__rpc duet-rpc vers duet-rpc; echo \"${COMPREPLY[@]}\"";
-    let output = Command::new("bash").args(["-c", &format!("{script}\n{then}")]).output().unwrap();
+    let completion_call =
+        "COMP_WORDS=(duet-rpc vers); COMP_CWORD=1; _duet__rpc duet-rpc vers duet-rpc; echo \"${COMPREPLY[@]}\"";
+    let output = Command::new("bash").args(["-c", &format!("{script}\n{completion_call}")]).output().unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "version\n", "{:?}", output.stderr);
 }

@@ -4,11 +4,11 @@
 use crate::daemon::Daemon;
 use crate::frames::{request, with_header};
 
-/// Returns a frame with a content type. If `is_first` is set, the content type precedes the length.
-fn typed(content_type: &str, body: &str, is_first: bool) -> Vec<u8> {
+/// Returns a frame with the headers Content-Length and Content-Type. `is_type_first` puts Content-Type first.
+fn typed(content_type: &str, body: &str, is_type_first: bool) -> Vec<u8> {
     let length = format!("Content-Length: {}\r\n", body.len());
     let content_type = format!("Content-Type: {content_type}\r\n");
-    let lines = if is_first { content_type + &length } else { length + &content_type };
+    let lines = if is_type_first { content_type + &length } else { length + &content_type };
     with_header(&lines, body)
 }
 
@@ -27,15 +27,15 @@ fn the_content_type_is_accepted_in_every_form() {
         "application/vscode-jsonrpc; charset=\"utf-8\"",
         "application/vscode-jsonrpc",
     ] {
-        for is_first in [false, true] {
-            daemon.write(typed(content_type, &request(1, "version"), is_first));
+        for is_type_first in [false, true] {
+            daemon.write(typed(content_type, &request(1, "version"), is_type_first));
             let answer = daemon.answer();
             assert_eq!(answer.id(), "1", "{content_type}: {}", answer.text);
             answer.result();
         }
     }
     daemon.assert_no_pending_answer();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn the_name_of_the_header_may_have_any_case() {
     daemon.write(with_header(&format!("content-type:text/plain\r\ncontent-length:{}\r\n", body.len()), &body));
     daemon.answer().assert_refusal("1", "unsupported-content-type");
     daemon.assert_no_pending_answer();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -58,13 +58,13 @@ fn a_request_with_another_media_type_is_refused_with_its_id() {
         "application/vscode-jsonrpc2; charset=utf-8",
         "vscode-jsonrpc",
     ] {
-        for is_first in [false, true] {
+        for is_type_first in [false, true] {
             let answer =
-                daemon.send_and_expect_one_answer(typed(content_type, &request(r#""a""#, "version"), is_first));
+                daemon.send_and_expect_one_answer(typed(content_type, &request(r#""a""#, "version"), is_type_first));
             answer.assert_refusal(r#""a""#, "unsupported-content-type");
         }
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn a_request_with_another_charset_is_refused_with_its_id() {
         let answer = daemon.send_and_expect_one_answer(typed(&content_type, &request("1.0", "version"), false));
         answer.assert_refusal("1.0", "bad-charset");
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn a_refused_body_has_no_effect() {
     daemon
         .send_and_expect_one_answer(typed("application/json", &body, false))
         .assert_refusal("1", "unsupported-content-type");
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_refused_body_without_a_method_is_answered_with_its_id() {
     let mut daemon = Daemon::start(&[]);
     let body = r#"{"jsonrpc":"2.0","id":7}"#;
     daemon.send_and_expect_one_answer(typed("text/plain", body, false)).assert_refusal("7", "unsupported-content-type");
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -101,8 +101,8 @@ fn a_refused_response_is_not_answered() {
     let mut daemon = Daemon::start(&[]);
     daemon.write(typed("text/plain", r#"{"jsonrpc":"2.0","id":7,"result":1}"#, false));
     let id = daemon.probe();
-    assert_eq!(daemon.answer().id(), id, "the first answer must belong to the next request");
-    daemon.finish();
+    assert_eq!(daemon.answer().id(), id, "the first answer must belong to the request after the response");
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -120,5 +120,5 @@ fn a_refused_body_without_a_valid_id_is_answered_with_the_id_null() {
     not_utf_8.truncate(not_utf_8.len() - 4);
     not_utf_8.extend([0xff, 0xfe, 0xfd, 0xfc]);
     daemon.send_and_expect_one_answer(not_utf_8).assert_refusal("null", "unsupported-content-type");
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }

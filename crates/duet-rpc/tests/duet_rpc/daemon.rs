@@ -1,7 +1,7 @@
 //! Runs the daemon for a test: writes its input, and reads its answers, its log and its exit code.
 //!
-//! A separate thread reads each output, so a test waits for events and not for a fixed time. `Daemon::end` asserts that
-//! standard output contains only frames, and that the daemon did not panic.
+//! A separate thread reads each output, so a test waits for events and not for a fixed time. `Daemon::wait_for_exit`
+//! asserts that standard output contains only frames, and that the daemon did not panic.
 
 use std::fmt::Display;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use crate::frames::{Answer, frame, request, split_frame};
 
-/// Maximum time of one wait in a test. It is long enough for a machine that is busy with other tests.
+/// Maximum time of one wait in a test. The time is long enough for a machine that is busy with other tests.
 pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Maximum time from the trigger of the exit, for example a signal, to the exit of the daemon.
@@ -36,7 +36,7 @@ impl Builder {
         Self { command, is_stdout_closed: false, is_stdout_unread: false, is_stderr_unread: false }
     }
 
-    /// Creates a builder for a `duet-rpc rpc` in which `signal` is already ignored at the start, as under `nohup`.
+    /// Creates a builder for a `duet-rpc rpc` that starts with `signal` ignored, as under `nohup`.
     pub(crate) fn ignoring(signal: &str) -> Self {
         let mut command = Command::new("sh");
         let script = format!("trap '' {signal}; exec \"$0\" rpc");
@@ -49,6 +49,7 @@ impl Builder {
         self
     }
 
+    /// Sets the working directory of the daemon.
     pub(crate) fn folder(mut self, folder: &Path) -> Self {
         self.command.current_dir(folder);
         self
@@ -86,7 +87,7 @@ impl Builder {
         let (reading_sender, reading_receiver) = mpsc::channel();
         let output =
             if self.is_stdout_closed { mpsc::channel().1 } else { read_frames(stdout.unwrap(), reading_receiver) };
-        let (errors, unread_log) = match stderr {
+        let (stderr_lines, unread_log) = match stderr {
             Some(stderr) if !self.is_stderr_unread => (read_lines(stderr), None),
             stderr => (mpsc::channel().1, stderr),
         };
@@ -94,7 +95,7 @@ impl Builder {
             pid,
             stdin,
             output,
-            errors,
+            stderr_lines,
             exit,
             reading_sender,
             _unread_log: unread_log,
@@ -135,7 +136,7 @@ fn read_frames(mut stdout: ChildStdout, gate: Receiver<()>) -> Receiver<Output> 
             let count = stdout.read(&mut piece).unwrap();
             buffer.extend_from_slice(&piece[..count]);
             loop {
-                let found = match split_frame(&buffer) {
+                let event = match split_frame(&buffer) {
                     Ok(None) if count == 0 && !buffer.is_empty() => {
                         Output::Other(String::from_utf8_lossy(&std::mem::take(&mut buffer)).into_owned())
                     }
@@ -149,7 +150,7 @@ fn read_frames(mut stdout: ChildStdout, gate: Receiver<()>) -> Receiver<Output> 
                         Output::Other(problem)
                     }
                 };
-                let _ = sender.send(found);
+                let _ = sender.send(event);
             }
             if count == 0 {
                 return;
@@ -169,14 +170,15 @@ fn read_lines(stderr: ChildStderr) -> Receiver<String> {
     lines
 }
 
-/// A running daemon. A test must call `finish`, `end` or `end_unread`.
+/// A running daemon. A test must call `close_and_expect_exit`, `wait_for_exit` or `wait_for_exit_unread`.
 pub(crate) struct Daemon {
     pub(crate) pid: u32,
     stdin: Option<ChildStdin>,
     output: Receiver<Output>,
-    errors: Receiver<String>,
+    stderr_lines: Receiver<String>,
     exit: Receiver<(Option<i32>, Instant)>,
     reading_sender: Sender<()>,
+    /// The read end of standard error. The pipe must stay open, although the test does not read it.
     _unread_log: Option<ChildStderr>,
     /// The log lines that were read while the test waited for a line.
     lines: Vec<String>,
@@ -242,7 +244,7 @@ impl Daemon {
         self.answer()
     }
 
-    /// Waits for the next answer and returns it.
+    /// Waits for the next answer, and returns this answer.
     pub(crate) fn answer(&mut self) -> Answer {
         match self.output.recv_timeout(TEST_TIMEOUT) {
             Ok(Output::Frame(text)) => Answer::read(text),
@@ -250,6 +252,11 @@ impl Daemon {
             Err(RecvTimeoutError::Timeout) => panic!("no answer; logged: {:#?}", self.log_so_far()),
             Err(RecvTimeoutError::Disconnected) => panic!("the daemon has ended; logged: {:#?}", self.log_so_far()),
         }
+    }
+
+    /// Waits until the daemon serves requests.
+    pub(crate) fn wait_until_serving(&mut self) {
+        self.assert_no_pending_answer();
     }
 
     /// Asserts that no further answer is pending, and that the daemon serves a request. Answers arrive in the order of
@@ -261,7 +268,7 @@ impl Daemon {
         assert!(answer.result()["version"].is_string(), "{}", answer.text);
     }
 
-    /// Sends a valid request and returns its id.
+    /// Sends a valid request with a new id, and returns the id.
     pub(crate) fn probe(&mut self) -> String {
         self.probes += 1;
         let id = format!("\"probe {}\"", self.probes);
@@ -278,7 +285,7 @@ impl Daemon {
         answer
     }
 
-    /// Waits for a line on standard error that contains all of `parts`, and returns it.
+    /// Waits for a line on standard error that contains all of `parts`, and returns this line.
     pub(crate) fn wait_for_log_line(&mut self, parts: &[&str]) -> String {
         self.wait_for_log_line_within(TEST_TIMEOUT, parts)
     }
@@ -287,7 +294,7 @@ impl Daemon {
     pub(crate) fn wait_for_log_line_within(&mut self, limit: Duration, parts: &[&str]) -> String {
         let deadline = Instant::now() + limit;
         loop {
-            match self.errors.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            match self.stderr_lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
                 Ok(line) => {
                     self.lines.push(line.clone());
                     if parts.iter().all(|part| line.contains(part)) {
@@ -299,28 +306,28 @@ impl Daemon {
         }
     }
 
-    /// Sends a signal to the daemon, by its name without `SIG`.
+    /// Sends a signal to the daemon. `name` is the name of the signal without `SIG`.
     pub(crate) fn signal(&self, name: &str) {
         signal(self.pid, name);
     }
 
     /// Closes the input of the daemon.
-    pub(crate) fn close(&mut self) {
+    pub(crate) fn close_input(&mut self) {
         self.stdin = None;
     }
 
     /// Closes the input, and asserts that the daemon then exits with code 0 and without further answers. Returns the
     /// lines of standard error.
-    pub(crate) fn finish(mut self) -> Vec<String> {
+    pub(crate) fn close_and_expect_exit(mut self) -> Vec<String> {
         let trigger = Instant::now();
-        self.close();
-        let ending = self.end();
+        self.close_input();
+        let ending = self.wait_for_exit();
         ending.assert_graceful_since(trigger);
         ending.lines
     }
 
-    /// Waits for the exit of the daemon.
-    pub(crate) fn end(mut self) -> Ending {
+    /// Waits for the exit of the daemon. Returns the exit and the remaining output.
+    pub(crate) fn wait_for_exit(mut self) -> Ending {
         self.has_ended = true;
         let Ok((code, at)) = self.exit.recv_timeout(TEST_TIMEOUT) else {
             signal(self.pid, "KILL");
@@ -333,7 +340,7 @@ impl Daemon {
                 Output::Other(text) => panic!("on standard output: {text}"),
             }
         }
-        self.lines.extend(self.errors.iter());
+        self.lines.extend(self.stderr_lines.iter());
         for line in &self.lines {
             assert!(!line.contains("panicked") && !line.contains("RUST_BACKTRACE"), "{:#?}", self.lines);
         }
@@ -341,7 +348,7 @@ impl Daemon {
     }
 
     /// Waits for the exit of the daemon without reading its output. Returns the exit code and the time of the exit.
-    pub(crate) fn end_unread(mut self) -> (Option<i32>, Instant) {
+    pub(crate) fn wait_for_exit_unread(mut self) -> (Option<i32>, Instant) {
         self.has_ended = true;
         self.exit.recv_timeout(TEST_TIMEOUT).unwrap_or_else(|_| {
             signal(self.pid, "KILL");
@@ -349,9 +356,9 @@ impl Daemon {
         })
     }
 
-    /// Returns the log so far.
+    /// Returns the lines of the log that have arrived so far.
     fn log_so_far(&mut self) -> &[String] {
-        self.lines.extend(self.errors.try_iter());
+        self.lines.extend(self.stderr_lines.try_iter());
         &self.lines
     }
 }
@@ -362,11 +369,11 @@ impl Drop for Daemon {
             return;
         }
         signal(self.pid, "KILL");
-        assert!(thread::panicking(), "a test must call `finish`, `end` or `end_unread` of its daemon");
+        assert!(thread::panicking(), "a test must wait for the exit of its daemon");
     }
 }
 
-/// Sends a signal to a process of this test, by its name without `SIG`.
+/// Sends a signal to a process that this test has started. `name` is the name of the signal without `SIG`.
 fn signal(pid: impl Display, name: &str) {
     let sent = Command::new("sh").args(["-c", &format!("kill -{name} {pid} 2>/dev/null")]).status().unwrap();
     assert!(sent.success() || name == "KILL", "process {pid} does not exist");

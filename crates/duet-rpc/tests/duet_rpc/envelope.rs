@@ -13,7 +13,7 @@ fn an_unknown_method_is_not_found() {
         assert!(failure.message.starts_with("Method not found"), "{}", answer.text);
         assert_eq!(answer.id(), "7");
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -24,14 +24,14 @@ fn an_array_is_refused_as_a_batch() {
         daemon.ask(batch).assert_refusal("null", "batch-not-supported");
     }
     daemon.assert_no_pending_answer();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
 fn an_incomplete_array_is_a_parse_error() {
     let mut daemon = Daemon::start(&[]);
     daemon.ask(format!("[{}", request(1, "version"))).assert_parse_error();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn a_request_with_another_version_is_refused_with_its_id() {
     ] {
         daemon.ask(body).assert_invalid_request("7");
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn a_request_whose_method_is_not_a_string_is_refused_with_its_id() {
         daemon.ask(body).assert_invalid_request("7");
     }
     daemon.ask(r#"{"jsonrpc":"2.0","id":7}"#).assert_invalid_request("7");
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_message_that_is_not_an_object_is_an_invalid_request_with_the_id_null() {
     for body in ["null", r#""hey""#, "42", "true", "{}", r#"{"jsonrpc":"2.0"}"#] {
         daemon.ask(body).assert_invalid_request("null");
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -82,14 +82,14 @@ fn a_repeated_member_is_an_invalid_request_with_the_id_null() {
     ] {
         daemon.ask(body).assert_invalid_request("null");
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
 fn unknown_members_are_ignored() {
     let mut daemon = Daemon::start(&[]);
     daemon.ask(r#"{"jsonrpc":"2.0","id":1,"method":"version","meta":{"id":2,"method":[]},"":null}"#).result();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -97,6 +97,7 @@ fn the_order_of_the_members_does_not_matter() {
     let members = [r#""jsonrpc":"2.0""#, r#""id":1"#, r#""method":"setLogLevel""#, r#""params":{"level":"info"}"#];
     let mut daemon = Daemon::start(&[]);
     let mut orders = 0;
+    // In base 4, each code has four digits. The codes without a repeated digit are the orders of the members.
     for code in 0..256_usize {
         let order: Vec<usize> = (0..4).map(|position| code >> (2 * position) & 3).collect();
         if (0..4).any(|member| !order.contains(&member)) {
@@ -107,7 +108,7 @@ fn the_order_of_the_members_does_not_matter() {
         assert_eq!(daemon.ask(format!("{{{body}}}")).result()["level"], "info");
     }
     assert_eq!(orders, 24);
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -129,7 +130,7 @@ fn a_notification_is_never_answered() {
         daemon.send(notification_with(method, params));
         daemon.assert_no_pending_answer();
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -144,14 +145,14 @@ fn a_response_is_never_answered() {
         daemon.send(body);
         daemon.assert_no_pending_answer();
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
 fn a_message_with_method_and_result_is_an_invalid_request() {
     let mut daemon = Daemon::start(&[]);
     daemon.ask(r#"{"jsonrpc":"2.0","id":7,"method":"version","result":1}"#).assert_invalid_request("7");
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -162,5 +163,5 @@ fn requests_of_emacs_are_served() {
     daemon.ask(request_with(2, "setLogLevel", r#"{"level":"info"}"#)).result();
     daemon.send(r#"{"jsonrpc":"2.0","method":"version","params":null}"#);
     daemon.assert_no_pending_answer();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }

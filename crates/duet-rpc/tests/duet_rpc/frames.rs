@@ -1,4 +1,4 @@
-//! Builds frames of a client, and reads frames of the daemon. The reader rejects any other output.
+//! Builds frames of a client, and reads frames of the daemon. The reader rejects output that is not a frame.
 
 use std::fmt::Display;
 
@@ -79,8 +79,8 @@ pub(crate) struct Failure {
 }
 
 impl Answer {
-    /// Reads an answer. Asserts that it has only the members of the specification (JSON-RPC 2.0 §5), since Emacs
-    /// refuses an answer with any other member.
+    /// Parses an answer. Asserts that the answer has only the members of the specification (JSON-RPC 2.0 §5), since
+    /// Emacs refuses an answer with any other member.
     pub(crate) fn read(text: String) -> Self {
         let value: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
         assert_eq!(value["jsonrpc"], "2.0", "{text}");
@@ -92,8 +92,8 @@ impl Answer {
         };
         if value.get("error").is_some() {
             assert_eq!(names(&value), ["error", "id", "jsonrpc"], "{text}");
-            let of_error = names(&value["error"]);
-            assert!(of_error == ["code", "message"] || of_error == ["code", "data", "message"], "{text}");
+            let error_members = names(&value["error"]);
+            assert!(error_members == ["code", "message"] || error_members == ["code", "data", "message"], "{text}");
         } else {
             assert_eq!(names(&value), ["id", "jsonrpc", "result"], "{text}");
         }
@@ -123,14 +123,14 @@ impl Answer {
         }
     }
 
-    /// Asserts that this is the answer to a message that is not valid JSON.
+    /// Asserts that this answer is the error for a message that is not valid JSON.
     pub(crate) fn assert_parse_error(&self) {
         let expected = Failure { code: -32700, message: "Parse error".to_owned(), data: None };
         assert_eq!(self.failure(), expected, "{}", self.text);
         assert_eq!(self.id(), "null", "{}", self.text);
     }
 
-    /// Asserts that this is an error -32600 with this id and this `data.reason`.
+    /// Asserts that this answer is an error -32600 with this id, and with this reason in its data.
     pub(crate) fn assert_refusal(&self, id: &str, reason: &str) {
         let message = if reason == "batch-not-supported" { "Batch requests not supported" } else { "Invalid Request" };
         let data = Some(serde_json::json!({ "reason": reason }));
@@ -138,7 +138,7 @@ impl Answer {
         assert_eq!(self.id(), id, "{}", self.text);
     }
 
-    /// Asserts that this is the answer to valid JSON that is not a request.
+    /// Asserts that this answer is the error for valid JSON that is not a request.
     pub(crate) fn assert_invalid_request(&self, id: &str) {
         let expected = Failure { code: -32600, message: "Invalid Request".to_owned(), data: None };
         assert_eq!(self.failure(), expected, "{}", self.text);

@@ -13,7 +13,7 @@ fn a_frame_that_arrives_byte_by_byte_is_one_message() {
     answer.result();
     assert_eq!(answer.id(), r#""é€😀""#);
     daemon.assert_no_pending_answer();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn a_frame_may_be_split_anywhere() {
         daemon.write(&bytes[middle..]);
         assert_eq!(daemon.answer().id(), r#""é€😀""#, "split at {middle}");
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn a_short_frame_is_answered_without_further_input() {
     for id in 0..3 {
         assert_eq!(daemon.ask(request(id, "version")).id(), id.to_string());
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn consecutive_frames_are_read_one_by_one() {
     for id in 0..5 {
         assert_eq!(daemon.answer().id(), id.to_string());
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -55,10 +55,10 @@ fn lengths_count_bytes_in_both_directions() {
     let body = request(id, "version");
     assert_ne!(body.len(), body.chars().count());
     daemon.write(format!("Content-Length: {}\r\n\r\n{body}", body.len()));
-    // `answer` reads the number of bytes that the header declares, and fails unless they are one JSON text.
+    // `answer` reads the number of bytes that the header declares, and fails unless these bytes are one JSON text.
     assert_eq!(daemon.answer().id(), id);
     daemon.assert_no_pending_answer();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn the_name_of_the_header_is_read_in_any_case_and_with_any_blanks() {
         assert_eq!(answer.id(), "1", "{header:?}: {}", answer.text);
     }
     daemon.assert_no_pending_answer();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -101,18 +101,18 @@ fn unknown_headers_are_ignored() {
         assert_eq!(answer.id(), "1", "{header:?}: {}", answer.text);
     }
     daemon.assert_no_pending_answer();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
-fn a_header_may_repeat_an_equal_length() {
+fn a_header_may_contain_the_same_length_twice() {
     let mut daemon = Daemon::start(&[]);
     let body = request(1, "version");
     let line = format!("Content-Length: {}\r\n", body.len());
     daemon.write(with_header(&line.repeat(2), &body));
     assert_eq!(daemon.answer().id(), "1");
     daemon.assert_no_pending_answer();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn blank_lines_between_frames_are_ignored() {
         daemon.assert_no_pending_answer();
     }
     daemon.write("\r\n");
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn lines_of_a_header_may_end_in_a_bare_line_feed() {
         assert_eq!(answer.id(), "1", "{header:?}: {}", answer.text);
     }
     daemon.assert_no_pending_answer();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -145,5 +145,5 @@ fn an_empty_body_is_one_parse_error() {
     let mut daemon = Daemon::start(&[]);
     daemon.send_and_expect_one_answer(frame_with_length(0, "")).assert_parse_error();
     daemon.send_and_expect_one_answer(frame_with_length("00", "")).assert_parse_error();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }

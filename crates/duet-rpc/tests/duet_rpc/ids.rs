@@ -34,7 +34,7 @@ fn every_kind_of_id_is_echoed_exactly_with_a_result() {
         answer.result();
         assert_eq!(answer.id(), *id);
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn every_kind_of_id_is_echoed_exactly_with_an_error() {
         assert_eq!((answer.failure().code, answer.id().as_str()), (-32601, *id));
         daemon.ask(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":1}}"#)).assert_invalid_request(id);
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn an_id_with_escapes_is_echoed_as_the_same_string() {
         let echoed: String = serde_json::from_str(&answer.id()).unwrap();
         assert_eq!(echoed, sent);
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -68,11 +68,11 @@ fn only_a_message_without_an_id_is_a_notification() {
     assert_eq!(answer.id(), "null");
     daemon.send(r#"{"jsonrpc":"2.0","method":"version"}"#);
     daemon.assert_no_pending_answer();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
-fn an_id_of_another_type_is_refused_with_the_id_null() {
+fn a_request_whose_id_has_another_type_is_refused_with_the_id_null() {
     let mut daemon = Daemon::start(&[]);
     for id in ["true", "false", "{}", "[]", "[1]", r#"{"id":1}"#] {
         for method in ["version", "nope", "shutdown"] {
@@ -80,7 +80,7 @@ fn an_id_of_another_type_is_refused_with_the_id_null() {
         }
     }
     daemon.assert_no_pending_answer();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn an_id_beyond_the_largest_double_is_a_parse_error() {
     for id in ["1e400", "-1e400"] {
         daemon.ask(request(id, "version")).assert_parse_error();
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn a_number_and_a_string_of_the_same_digits_are_different_ids() {
     daemon.send(request(r#""1""#, "version"));
     assert_eq!(daemon.answer().id(), "1");
     assert_eq!(daemon.answer().id(), r#""1""#);
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn an_id_may_be_used_again_after_its_answer() {
     for _ in 0..3 {
         assert_eq!(daemon.ask(request(1, "version")).id(), "1");
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -119,5 +119,5 @@ fn an_id_of_1_024_characters_is_echoed_and_a_longer_id_is_refused() {
     for length in [1_025, 1_000_000] {
         daemon.ask(request(id(length), "version")).assert_refusal("null", "id-too-long");
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }

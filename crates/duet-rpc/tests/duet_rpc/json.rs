@@ -24,7 +24,7 @@ fn invalid_json_is_a_parse_error_with_the_id_null() {
         daemon.ask(body).assert_parse_error();
     }
     daemon.assert_no_pending_answer();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -35,14 +35,14 @@ fn text_after_the_message_is_a_parse_error() {
         daemon.ask(body).assert_parse_error();
         daemon.assert_no_pending_answer();
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
 fn white_space_around_the_message_is_ignored() {
     let mut daemon = Daemon::start(&[]);
     daemon.ask(format!(" \t\r\n{}\n ", request(1, "version"))).result();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn a_byte_order_mark_is_a_parse_error() {
     let mut daemon = Daemon::start(&[]);
     daemon.ask(format!("\u{feff}{}", request(1, "version"))).assert_parse_error();
     daemon.assert_no_pending_answer();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn bytes_that_are_not_utf_8_are_a_parse_error() {
     let utf_16: Vec<u8> = request(1, "version").encode_utf16().flat_map(u16::to_le_bytes).collect();
     daemon.ask(utf_16).assert_parse_error();
     daemon.assert_no_pending_answer();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn half_of_a_surrogate_pair_is_a_parse_error() {
         daemon.ask(request(1, half)).assert_parse_error();
         daemon.ask(request_with(1, "setLogLevel", &format!(r#"{{"level":"{half}"}}"#))).assert_parse_error();
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -84,11 +84,11 @@ fn a_number_beyond_the_largest_double_is_a_parse_error() {
         daemon.ask(request_with(1, "version", &format!("[{number}]"))).assert_parse_error();
     }
     daemon.assert_no_pending_answer();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
-fn nesting_is_read_up_to_its_limit() {
+fn params_are_parsed_up_to_the_nesting_limit() {
     let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
     let mut daemon = Daemon::start(&[]);
     // The message itself is the first level. The error -32602 shows that the params were parsed, since the method
@@ -98,7 +98,7 @@ fn nesting_is_read_up_to_its_limit() {
         daemon.ask(request_with(1, "version", &nested(levels))).assert_refusal("1", "nesting-too-deep");
     }
     daemon.assert_no_pending_answer();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn a_hundred_thousand_open_brackets_are_a_parse_error() {
         daemon.ask(unit.repeat(100_000)).assert_parse_error();
     }
     daemon.assert_no_pending_answer();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -118,5 +118,5 @@ fn a_million_levels_do_not_end_the_daemon() {
     daemon.ask("[".repeat(levels) + &"]".repeat(levels)).assert_refusal("null", "batch-not-supported");
     daemon.ask(request_with(1, "version", &("[".repeat(levels) + &"]".repeat(levels)))).failure();
     daemon.assert_no_pending_answer();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }

@@ -13,25 +13,25 @@ const PARTS: [&str; 4] =
 #[test]
 fn the_daemon_exits_at_the_end_of_the_input() {
     let mut daemon = Daemon::start(&["--log-level", "info"]);
-    daemon.assert_no_pending_answer();
-    let lines = daemon.finish();
+    daemon.wait_until_serving();
+    let lines = daemon.close_and_expect_exit();
     assert!(lines.iter().any(|line| line.contains("info") && line.contains("stdin closed, shutting down gracefully")));
 }
 
 #[test]
 fn the_daemon_exits_at_the_end_of_an_empty_input() {
-    Daemon::start(&[]).finish();
+    Daemon::start(&[]).close_and_expect_exit();
 }
 
 #[test]
 fn requests_before_the_end_of_input_are_all_answered() {
     let mut daemon = Daemon::start(&[]);
     daemon.write((0..1_000).flat_map(|id| frame(request(id, "listMethods"))).collect::<Vec<u8>>());
-    daemon.close();
+    daemon.close_input();
     for id in 0..1_000 {
         assert_eq!(daemon.answer().id(), id.to_string());
     }
-    daemon.end().assert_graceful();
+    daemon.wait_for_exit().assert_graceful();
 }
 
 #[test]
@@ -41,30 +41,30 @@ fn an_input_that_ends_within_a_message_is_a_parse_error() {
         daemon.write([frame(request(1, "version")), part.as_bytes().to_vec()].concat());
         assert_eq!(daemon.answer().id(), "1");
         let trigger = Instant::now();
-        daemon.close();
+        daemon.close_input();
         daemon.answer().assert_parse_error();
-        let ending = daemon.end();
+        let ending = daemon.wait_for_exit();
         ending.assert_graceful_since(trigger);
         assert!(ending.lines.iter().any(|line| line.contains("stdin closed, shutting down gracefully")));
     }
 }
 
 #[test]
-fn an_input_that_ends_before_the_length_is_reached_is_a_parse_error() {
+fn an_input_that_ends_before_the_declared_length_is_a_parse_error() {
     let mut daemon = Daemon::start(&[]);
     let body = request(1, "version");
     daemon.write(crate::frames::frame_with_length(body.len() + 3, &body));
-    daemon.close();
+    daemon.close_input();
     daemon.answer().assert_parse_error();
-    daemon.end().assert_graceful();
+    daemon.wait_for_exit().assert_graceful();
 }
 
 #[test]
 fn blank_lines_at_the_end_of_the_input_are_not_an_error() {
     let mut daemon = Daemon::start(&[]);
-    daemon.assert_no_pending_answer();
+    daemon.wait_until_serving();
     daemon.write("\r\n\r\n");
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn shutdown_ends_the_daemon_while_its_input_is_open() {
     let mut daemon = Daemon::start(&["--log-level", "info"]);
     let trigger = Instant::now();
     daemon.ask(request(1, "shutdown")).result();
-    let ending = daemon.end();
+    let ending = daemon.wait_for_exit();
     ending.assert_graceful_since(trigger);
     assert!(ending.lines.iter().any(|line| line.contains("info") && line.contains("shutdown requested")));
 }
@@ -81,16 +81,16 @@ fn shutdown_ends_the_daemon_while_its_input_is_open() {
 fn shutdown_takes_well_under_a_hundred_milliseconds() {
     // Emacs kills the process after 100 ms. The test uses the shortest of ten runs, since other tests run at the same
     // time.
-    let best = (0..10).map(|_| {
+    let durations = (0..10).map(|_| {
         let mut daemon = Daemon::start(&[]);
-        daemon.assert_no_pending_answer();
+        daemon.wait_until_serving();
         let trigger = Instant::now();
         daemon.ask(request(1, "shutdown")).result();
-        let ending = daemon.end();
+        let ending = daemon.wait_for_exit();
         ending.assert_graceful();
         ending.at.saturating_duration_since(trigger)
     });
-    let best = best.min().unwrap();
+    let best = durations.min().unwrap();
     assert!(best < Duration::from_millis(50), "{best:?}");
 }
 
@@ -98,10 +98,10 @@ fn shutdown_takes_well_under_a_hundred_milliseconds() {
 fn shutdown_as_a_notification_ends_the_daemon_without_an_answer() {
     for params in ["null", "[]", "{}"] {
         let mut daemon = Daemon::start(&["--log-level", "info"]);
-        daemon.assert_no_pending_answer();
+        daemon.wait_until_serving();
         let trigger = Instant::now();
         daemon.send(notification_with("shutdown", params));
-        let ending = daemon.end();
+        let ending = daemon.wait_for_exit();
         ending.assert_graceful_since(trigger);
         assert!(ending.lines.iter().any(|line| line.contains("info") && line.contains("shutdown requested")));
     }
@@ -120,7 +120,7 @@ fn nothing_is_served_after_shutdown() {
         if shutdown.contains("\"id\"") {
             assert_eq!(daemon.answer().id(), "1");
         }
-        daemon.end().assert_graceful();
+        daemon.wait_for_exit().assert_graceful();
     }
 }
 
@@ -133,7 +133,7 @@ fn requests_before_shutdown_are_answered_before_shutdown() {
     for id in 0..=200 {
         assert_eq!(daemon.answer().id(), id.to_string());
     }
-    daemon.end().assert_graceful();
+    daemon.wait_for_exit().assert_graceful();
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn all_answers_before_shutdown_reach_a_slow_reader() {
     for id in 0..=500 {
         assert_eq!(daemon.answer().id(), id.to_string());
     }
-    daemon.end().assert_graceful();
+    daemon.wait_for_exit().assert_graceful();
 }
 
 #[test]
@@ -156,9 +156,9 @@ fn unread_answers_do_not_prevent_the_exit() {
     daemon.write((0..2_000).flat_map(|id| frame(request(id, "listMethods"))).collect::<Vec<u8>>());
     let trigger = Instant::now();
     daemon.signal("TERM");
-    let (code, at) = daemon.end_unread();
+    let (code, at) = daemon.wait_for_exit_unread();
     assert_eq!(code, Some(0));
-    // The daemon waits for a part of the grace period, in which the client could still read.
+    // The daemon exits only after its shutdown timeout of 1.2 s, in which the client could still read the answers.
     let took = at.saturating_duration_since(trigger);
     assert!(took > GRACE / 2 && took < GRACE, "{took:?}");
 }
@@ -169,7 +169,7 @@ fn unread_answers_and_an_unread_log_do_not_prevent_the_exit() {
     daemon.write((0..2_000).flat_map(|id| frame(request(id, "listMethods"))).collect::<Vec<u8>>());
     let trigger = Instant::now();
     daemon.signal("TERM");
-    let (code, at) = daemon.end_unread();
+    let (code, at) = daemon.wait_for_exit_unread();
     assert_eq!(code, Some(0));
     let took = at.saturating_duration_since(trigger);
     assert!(took < GRACE, "{took:?}");
@@ -179,7 +179,7 @@ fn unread_answers_and_an_unread_log_do_not_prevent_the_exit() {
 fn a_closed_output_ends_the_daemon_with_code_1() {
     let mut daemon = Builder::new(&["rpc"]).with_closed_stdout().start();
     daemon.send(request(1, "version"));
-    let ending = daemon.end();
+    let ending = daemon.wait_for_exit();
     assert_eq!(ending.code, Some(1), "{:#?}", ending.lines);
     assert!(ending.lines.iter().any(|line| line.contains(" error ")), "{:#?}", ending.lines);
 }
@@ -187,7 +187,7 @@ fn a_closed_output_ends_the_daemon_with_code_1() {
 #[test]
 fn a_closed_output_is_not_a_failure_if_nothing_is_written() {
     let daemon = Builder::new(&["rpc"]).with_closed_stdout().start();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn a_log_file_at_its_size_limit_does_not_end_the_daemon() {
 
 #[test]
 fn an_unreadable_input_ends_the_daemon_with_code_1() {
-    // A folder can be opened, but reading it is an error.
+    // A folder can be opened, but a read from the folder fails.
     let folder = std::fs::File::open("/").unwrap();
     let output = program().arg("rpc").stdin(folder).stderr(Stdio::piped()).output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -250,18 +250,18 @@ fn an_unread_log_blocks_neither_serving_nor_the_exit() {
     }
     let trigger = Instant::now();
     daemon.signal("TERM");
-    let ending = daemon.end();
+    let ending = daemon.wait_for_exit();
     ending.assert_graceful();
-    // The daemon waits at most half a second until the rest of the log is written.
+    // The daemon waits at most 300 ms until the rest of the log is written.
     let took = ending.at.saturating_duration_since(trigger);
     assert!(took < Duration::from_secs(1), "{took:?}");
 }
 
 #[test]
 fn without_system_resources_the_daemon_exits_with_code_1_and_an_error() {
-    let mut faults = Vec::new();
-    // The test tries each limit of open files in this range. The first limit is too small to load the program. At the
-    // latest, the last limit is large enough to serve.
+    let mut error_lines = Vec::new();
+    // The test raises the limit of open files step by step. The first limit is too small to load the program. The loop
+    // ends at the first limit with which the daemon serves. The last limit is large enough.
     for limit in 4..=32 {
         let script = format!("ulimit -n {limit}; exec '{}' rpc --log-level info", program().get_program().display());
         let output = Command::new("sh").args(["-c", &script]).env_remove("DUET_RPC_LOG").stdin(Stdio::null()).output();
@@ -272,17 +272,18 @@ fn without_system_resources_the_daemon_exits_with_code_1_and_an_error() {
             assert!(stderr.contains("stdin closed, shutting down gracefully"), "{stderr}");
             break;
         }
+        // The exit code 127 means that the program could not be loaded.
         if output.status.code() == Some(127) {
             continue;
         }
         assert_eq!(output.status.code(), Some(1), "{stderr}");
-        faults.extend(stderr.lines().map(str::to_owned));
+        error_lines.extend(stderr.lines().map(str::to_owned));
     }
-    assert!(faults.iter().all(|line| line.contains(" error ")), "{faults:#?}");
+    assert!(error_lines.iter().all(|line| line.contains(" error ")), "{error_lines:#?}");
     // With some limits, the runtime returns the error of the system. With other limits, the runtime panics. The daemon
     // does not log the message of a panic, since the message may contain text of the client.
-    assert!(faults.iter().any(|line| line.contains("cannot serve: Too many open files")), "{faults:#?}");
-    assert!(faults.iter().any(|line| line.ends_with("cannot serve: an internal fault")), "{faults:#?}");
-    let panic = faults.iter().find(|line| line.contains("internal fault in line ")).unwrap();
+    assert!(error_lines.iter().any(|line| line.contains("cannot serve: Too many open files")), "{error_lines:#?}");
+    assert!(error_lines.iter().any(|line| line.ends_with("cannot serve: an internal fault")), "{error_lines:#?}");
+    let panic = error_lines.iter().find(|line| line.contains("internal fault in line ")).unwrap();
     assert!(panic.ends_with(".rs") && !panic.contains('/'), "{panic}");
 }

@@ -12,6 +12,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
+    /// Parses a line. Asserts that the text has the form of a line of the log.
     pub(crate) fn read(text: &str) -> Self {
         let wrong = || panic!("the text is not a line of the log: {text:?}");
         let (timestamp, rest) = text.split_once(' ').unwrap_or_else(wrong);
@@ -24,7 +25,7 @@ impl Line {
     }
 }
 
-/// Returns the text before a field, and the value of the field.
+/// Returns the text before a field, and the value of the field. The value is `None` if the line has no such field.
 fn split_field<'a>(text: &'a str, name: &str) -> (&'a str, Option<String>) {
     match text.rsplit_once(name) {
         Some((rest, value)) => (rest, Some(value.to_owned())),

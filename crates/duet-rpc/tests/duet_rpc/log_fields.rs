@@ -11,11 +11,12 @@ fn line_for(bytes: impl AsRef<[u8]>) -> Line {
     // Once the daemon has answered a later request, the line about `bytes` is in the queue of the log.
     let id = daemon.probe();
     while daemon.answer().id() != id {}
-    let lines = daemon.finish();
+    let lines = daemon.close_and_expect_exit();
     let [line] = lines.as_slice() else { panic!("the log must have one line, got {lines:#?}") };
     Line::read(line)
 }
 
+/// Returns the severity, the method and the id of a line.
 fn fields(line: &Line) -> (&str, Option<&str>, Option<&str>) {
     (&line.severity, line.method.as_deref(), line.id.as_deref())
 }
@@ -106,9 +107,9 @@ fn a_request_with_a_refused_content_type_is_a_warning_with_its_id() {
 fn a_truncated_message_is_a_warning() {
     let mut daemon = Daemon::start(&[]);
     daemon.write("Content-Length: 57\r\n\r\n{\"hunter2\"");
-    daemon.close();
+    daemon.close_input();
     daemon.answer().assert_parse_error();
-    let ending = daemon.end();
+    let ending = daemon.wait_for_exit();
     ending.assert_graceful();
     let [line] = ending.lines.as_slice() else { panic!("the log must have one line, got {:#?}", ending.lines) };
     assert_eq!(fields(&Line::read(line)), ("warn", None, None));
@@ -121,14 +122,14 @@ fn a_served_request_is_logged_at_debug_with_method_and_id() {
     daemon.ask(request(r#""a b""#, "version")).result();
     let line = Line::read(&daemon.wait_for_log_line(&["version", "a b"]));
     assert_eq!(fields(&line), ("debug", Some("\"version\""), Some(r#""a b""#)));
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
 fn the_shutdown_is_logged_at_info() {
     let mut daemon = Daemon::start(&["--log-level", "info"]);
     daemon.ask(request(9, "shutdown")).result();
-    let ending = daemon.end();
+    let ending = daemon.wait_for_exit();
     ending.assert_graceful();
     let line = ending.lines.iter().find(|line| line.contains("shutdown requested, shutting down gracefully")).unwrap();
     assert_eq!(fields(&Line::read(line)), ("info", Some("\"shutdown\""), Some("9")));
@@ -142,7 +143,7 @@ fn ids_and_methods_cannot_forge_a_line() {
     daemon.ask(request(1, forged)).failure();
     daemon.send(notification_with(forged, "[]"));
     daemon.assert_no_pending_answer();
-    for line in daemon.finish() {
+    for line in daemon.close_and_expect_exit() {
         assert!(!line.contains('\u{1b}') && !line.contains('\r') && !line.contains('\u{2028}'), "{line:?}");
         assert_ne!(Line::read(&line).message, "forged");
     }
@@ -158,13 +159,13 @@ fn invisible_characters_in_an_id_are_escaped() {
 fn long_ids_and_methods_are_truncated_in_the_log() {
     let long = "x".repeat(100_000);
     let mut daemon = Daemon::start(&["--log-level", "debug"]);
-    // This id has the maximum number of characters, and each of them has several bytes.
+    // This id has the maximum number of characters, and each character has several bytes.
     let id = format!("\"{}\"", "€".repeat(1_024));
     daemon.ask(request(&id, "version")).result();
     daemon.ask(request(&id, "nope")).failure();
     daemon.ask(request(1, &long)).failure();
     daemon.ask(request("1".repeat(300), "version")).result();
-    for line in daemon.finish() {
+    for line in daemon.close_and_expect_exit() {
         assert!(line.len() < 1_500, "{} bytes", line.len());
     }
 }
@@ -199,7 +200,7 @@ fn no_line_contains_a_part_of_a_payload() {
             while daemon.answer().id() != id {}
         }
     }
-    let lines = daemon.finish();
+    let lines = daemon.close_and_expect_exit();
     assert!(lines.len() > 60, "{} lines", lines.len());
     for line in lines {
         for secret in SECRETS {

@@ -4,17 +4,18 @@ use crate::daemon::{Builder, Daemon};
 use crate::frames::{notification_with, request, request_with};
 use crate::log::Line;
 
-/// Causes one event of each level in a daemon. Returns the severities of the lines in its log.
+/// Causes an event of each level in a daemon. Returns the severities that occur in its log, in alphabetical order.
 fn severities(arguments: &[&str]) -> Vec<String> {
     let mut daemon = Builder::new(arguments).start();
     daemon.ask(request(1, "version")).result();
     daemon.ask(request(2, "nope")).failure();
     daemon.send(notification_with("setLogLevel", "{}"));
     daemon.assert_no_pending_answer();
-    let mut found: Vec<String> = daemon.finish().iter().map(|line| Line::read(line).severity).collect();
-    found.sort();
-    found.dedup();
-    found
+    let mut severities: Vec<String> =
+        daemon.close_and_expect_exit().iter().map(|line| Line::read(line).severity).collect();
+    severities.sort();
+    severities.dedup();
+    severities
 }
 
 #[test]
@@ -49,7 +50,7 @@ fn a_level_that_a_request_sets_takes_effect_at_once() {
     daemon.ask(request_with(4, "setLogLevel", r#"{"level":"error"}"#)).result();
     daemon.ask(request(5, "version")).result();
     daemon.ask(request(6, "nope")).failure();
-    let lines = daemon.finish();
+    let lines = daemon.close_and_expect_exit();
     for id in ["id=1", "id=5", "id=6"] {
         assert!(!lines.iter().any(|line| line.contains(id)), "{lines:#?}");
     }
@@ -61,7 +62,7 @@ fn a_level_that_a_notification_sets_takes_effect() {
     daemon.send(notification_with("setLogLevel", r#"{"level":"debug"}"#));
     daemon.ask(request(3, "version")).result();
     daemon.wait_for_log_line(&["debug", "id=3"]);
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -69,16 +70,16 @@ fn a_refused_level_does_not_change_the_level_of_the_log() {
     let mut daemon = Daemon::start(&["--log-level", "error"]);
     daemon.ask(request_with(1, "setLogLevel", r#"{"level":"verbose"}"#)).failure();
     daemon.ask(request(2, "nope")).failure();
-    assert!(daemon.finish().is_empty());
+    assert!(daemon.close_and_expect_exit().is_empty());
 }
 
 #[test]
 fn the_start_is_logged_with_version_process_level_and_sink() {
     for (level, is_logged) in [("info", true), ("DEBUG", true), ("warn", false), ("error", false)] {
         let mut daemon = Daemon::start(&["--log-level", level]);
-        daemon.assert_no_pending_answer();
+        daemon.wait_until_serving();
         let pid = daemon.pid.to_string();
-        let lines = daemon.finish();
+        let lines = daemon.close_and_expect_exit();
         if !is_logged {
             assert!(lines.is_empty(), "{lines:#?}");
             continue;

@@ -18,7 +18,7 @@ use crate::daemon::{Builder, Daemon, TEST_TIMEOUT, program};
 use crate::frames::{Answer, frame, request, split_frame};
 use crate::log::Line;
 
-/// A folder that is removed when it is dropped.
+/// A temporary folder. Dropping this value removes the folder.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -41,6 +41,7 @@ impl Drop for Folder {
     }
 }
 
+/// Starts a daemon that writes its log to `file`.
 fn with_log(file: &Path, arguments: &[&str]) -> Daemon {
     Builder::new(arguments).env("DUET_RPC_LOG", file).start()
 }
@@ -55,7 +56,7 @@ fn the_log_is_written_to_the_named_file() {
     let file = folder.path("rpc.log");
     let mut daemon = with_log(&file, &["rpc", "--log-level", "info"]);
     daemon.ask(request(1, "nope")).failure();
-    assert!(daemon.finish().is_empty(), "standard error must be empty");
+    assert!(daemon.close_and_expect_exit().is_empty(), "standard error must be empty");
     let lines = lines_of(&file);
     assert!(lines.len() >= 3, "{lines:#?}");
     assert!(lines[0].contains(&file.display().to_string()), "{lines:#?}");
@@ -73,13 +74,13 @@ fn the_file_is_complete_when_the_daemon_has_ended() {
     for trigger in ["shutdown", "TERM", "end"] {
         let file = folder.path(trigger);
         let mut daemon = with_log(&file, &["rpc", "--log-level", "info"]);
-        daemon.assert_no_pending_answer();
+        daemon.wait_until_serving();
         match trigger {
             "shutdown" => drop(daemon.ask(request(1, "shutdown"))),
             "TERM" => daemon.signal("TERM"),
-            _ => daemon.close(),
+            _ => daemon.close_input(),
         }
-        daemon.end().assert_graceful();
+        daemon.wait_for_exit().assert_graceful();
         let lines = lines_of(&file);
         assert!(lines.last().unwrap().contains("shutting down gracefully"), "{lines:#?}");
     }
@@ -93,7 +94,7 @@ fn lines_are_appended_to_an_existing_file() {
     for _ in 0..2 {
         let mut daemon = with_log(&file, &["rpc"]);
         daemon.ask(request(1, "nope")).failure();
-        daemon.finish();
+        daemon.close_and_expect_exit();
     }
     let lines = lines_of(&file);
     assert_eq!(lines.len(), 3, "{lines:#?}");
@@ -106,8 +107,8 @@ fn if_the_file_cannot_be_written_a_warning_and_the_log_are_on_standard_error() {
     for file in [folder.0.clone(), folder.path("missing/rpc.log")] {
         for level in ["info", "error"] {
             let mut daemon = with_log(&file, &["rpc", "--log-level", level]);
-            daemon.assert_no_pending_answer();
-            let lines = daemon.finish();
+            daemon.wait_until_serving();
+            let lines = daemon.close_and_expect_exit();
             let warning = format!("Warning: Cannot write to log file '{}': ", file.display());
             assert!(lines[0].starts_with(&warning) && lines[0].ends_with("Using stderr instead."), "{lines:#?}");
             if level == "info" {
@@ -130,21 +131,21 @@ fn a_file_with_another_hard_link_is_refused_and_not_changed() {
     fs::write(&other, "theirs\n").unwrap();
     fs::hard_link(&other, &file).unwrap();
     let mut daemon = with_log(&file, &["rpc", "--log-level", "info"]);
-    daemon.assert_no_pending_answer();
-    let lines = daemon.finish();
+    daemon.wait_until_serving();
+    let lines = daemon.close_and_expect_exit();
     assert!(lines[0].contains("it has more than one name"), "{lines:#?}");
     assert_eq!(fs::read_to_string(&other).unwrap(), "theirs\n");
     // Without the other hard link, the file is accepted.
     fs::remove_file(&other).unwrap();
-    assert!(with_log(&file, &["rpc", "--log-level", "info"]).finish().is_empty());
+    assert!(with_log(&file, &["rpc", "--log-level", "info"]).close_and_expect_exit().is_empty());
     assert!(lines_of(&file).len() > 1);
 }
 
 #[test]
 fn an_empty_file_name_means_no_file() {
     let mut daemon = Builder::new(&["rpc", "--log-level", "info"]).env("DUET_RPC_LOG", "").start();
-    daemon.assert_no_pending_answer();
-    let lines = daemon.finish();
+    daemon.wait_until_serving();
+    let lines = daemon.close_and_expect_exit();
     assert!(!lines.iter().any(|line| line.contains("Warning")), "{lines:#?}");
 }
 
@@ -153,8 +154,8 @@ fn the_name_of_the_file_may_be_relative() {
     let folder = Folder::new();
     let mut daemon =
         Builder::new(&["rpc", "--log-level", "info"]).env("DUET_RPC_LOG", "rpc.log").folder(&folder.0).start();
-    daemon.assert_no_pending_answer();
-    assert!(daemon.finish().is_empty());
+    daemon.wait_until_serving();
+    assert!(daemon.close_and_expect_exit().is_empty());
     assert!(lines_of(&folder.path("rpc.log")).len() >= 2);
 }
 
@@ -166,7 +167,7 @@ fn without_a_terminal_there_is_no_colour() {
         let mut daemon =
             Builder::new(&["rpc", "--log-level", "debug"]).env("DUET_RPC_LOG", log).env("CLICOLOR_FORCE", "1").start();
         daemon.ask(request(1, "nope")).failure();
-        let lines = daemon.finish();
+        let lines = daemon.close_and_expect_exit();
         assert!(!lines.iter().any(|line| line.contains('\u{1b}')), "{lines:#?}");
     }
     assert!(!fs::read_to_string(&file).unwrap().contains('\u{1b}'));
@@ -214,11 +215,11 @@ fn a_log_file_has_no_colour_even_if_the_daemon_runs_on_a_terminal() {
 }
 
 /// Starts a daemon with a log file that the daemon refuses. Asserts that the log is on standard error. Returns the
-/// reason that the warning states.
+/// reason of the refusal, which the warning contains.
 fn refused(file: &Path) -> String {
     let mut daemon = with_log(file, &["rpc", "--log-level", "info"]);
-    daemon.assert_no_pending_answer();
-    let lines = daemon.finish();
+    daemon.wait_until_serving();
+    let lines = daemon.close_and_expect_exit();
     let warning = format!("Warning: Cannot write to log file '{}': ", file.display());
     let reason = lines[0].strip_prefix(&warning).and_then(|rest| rest.strip_suffix(". Using stderr instead."));
     assert!(lines.len() >= 3, "the log must be on standard error: {lines:#?}");
@@ -226,10 +227,10 @@ fn refused(file: &Path) -> String {
 }
 
 #[test]
-fn only_its_owner_can_read_a_new_file() {
+fn only_the_owner_can_read_a_new_log_file() {
     let folder = Folder::new();
     let file = folder.path("rpc.log");
-    with_log(&file, &["rpc", "--log-level", "info"]).finish();
+    with_log(&file, &["rpc", "--log-level", "info"]).close_and_expect_exit();
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
@@ -247,11 +248,11 @@ fn a_symbolic_link_is_not_followed() {
 
 /// The daemon refuses a symbolic link only as the last component of the path, see SECURITY.md.
 #[test]
-fn a_folder_may_be_a_symbolic_link() {
+fn a_folder_in_the_path_may_be_a_symbolic_link() {
     let folder = Folder::new();
     fs::create_dir(folder.path("real")).unwrap();
     symlink(folder.path("real"), folder.path("link")).unwrap();
-    with_log(&folder.path("link").join("rpc.log"), &["rpc", "--log-level", "info"]).finish();
+    with_log(&folder.path("link").join("rpc.log"), &["rpc", "--log-level", "info"]).close_and_expect_exit();
     assert!(fs::read_to_string(folder.path("real").join("rpc.log")).unwrap().contains("started"));
 }
 
@@ -287,7 +288,7 @@ fn devices_and_standard_streams_are_refused() {
 #[test]
 fn nothing_is_logged_if_standard_error_is_standard_output() {
     let folder = Folder::new();
-    let question = [frame(request(1, "nope")), frame(request(2, "version"))].concat();
+    let requests = [frame(request(1, "nope")), frame(request(2, "version"))].concat();
     for kind in ["pipe", "file", "inetd"] {
         for log in ["", "/dev/stdout"] {
             let mut command = program();
@@ -298,9 +299,10 @@ fn nothing_is_logged_if_standard_error_is_standard_output() {
                     let (mut reader, writer) = pipe().unwrap();
                     command.stdin(Stdio::piped()).stderr(writer.try_clone().unwrap()).stdout(writer);
                     let mut daemon = command.spawn().unwrap();
-                    // `command` keeps write ends of the pipe open. The read below ends only after they are closed.
+                    // `command` keeps write ends of the pipe open. The read below ends only after all write ends are
+                    // closed.
                     drop(command);
-                    daemon.stdin.take().unwrap().write_all(&question).unwrap();
+                    daemon.stdin.take().unwrap().write_all(&requests).unwrap();
                     reader.read_to_end(&mut answers).unwrap();
                     assert!(daemon.wait().unwrap().success());
                 }
@@ -309,21 +311,21 @@ fn nothing_is_logged_if_standard_error_is_standard_output() {
                     let output = File::create(&file).unwrap();
                     command.stdin(Stdio::piped()).stderr(output.try_clone().unwrap()).stdout(output);
                     let mut daemon = command.spawn().unwrap();
-                    daemon.stdin.take().unwrap().write_all(&question).unwrap();
+                    daemon.stdin.take().unwrap().write_all(&requests).unwrap();
                     assert!(daemon.wait().unwrap().success());
                     answers = fs::read(&file).unwrap();
                 }
                 _ => {
-                    let (mut near, far) = UnixStream::pair().unwrap();
-                    let far = || Stdio::from(OwnedFd::from(far.try_clone().unwrap()));
-                    let mut daemon = command.stdin(far()).stdout(far()).stderr(far()).spawn().unwrap();
-                    near.write_all(&question).unwrap();
-                    near.shutdown(Shutdown::Write).unwrap();
+                    let (mut our_end, daemon_end) = UnixStream::pair().unwrap();
+                    let stream = || Stdio::from(OwnedFd::from(daemon_end.try_clone().unwrap()));
+                    let mut daemon = command.stdin(stream()).stdout(stream()).stderr(stream()).spawn().unwrap();
+                    our_end.write_all(&requests).unwrap();
+                    our_end.shutdown(Shutdown::Write).unwrap();
                     assert!(daemon.wait().unwrap().success());
                     drop(command);
-                    near.set_nonblocking(true).unwrap();
-                    // `read_to_end` reads the available bytes, and then fails, since `far` is still open.
-                    let _ = near.read_to_end(&mut answers);
+                    our_end.set_nonblocking(true).unwrap();
+                    // `read_to_end` reads the available bytes, and then fails, since `daemon_end` is still open.
+                    let _ = our_end.read_to_end(&mut answers);
                 }
             }
             let mut rest = answers.as_slice();
@@ -340,13 +342,13 @@ fn nothing_is_logged_if_standard_error_is_standard_output() {
 #[test]
 fn an_unread_warning_about_the_log_file_does_not_delay_the_start() {
     let (_unread, mut full) = pipe().unwrap();
-    let usual = fcntl_getfl(&full).unwrap();
-    fcntl_setfl(&full, usual | OFlags::NONBLOCK).unwrap();
+    let usual_flags = fcntl_getfl(&full).unwrap();
+    fcntl_setfl(&full, usual_flags | OFlags::NONBLOCK).unwrap();
     // The last bytes are written one by one, so that the pipe has no space even for a short line.
     for piece in [&[0; 4_096][..], &[0]] {
         while full.write(piece).is_ok() {}
     }
-    fcntl_setfl(&full, usual).unwrap();
+    fcntl_setfl(&full, usual_flags).unwrap();
     let mut command = program();
     command.args(["rpc"]).env("DUET_RPC_LOG", "/tmp").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(full);
     let mut daemon = command.spawn().unwrap();
@@ -393,7 +395,7 @@ fn control_characters_in_a_path_or_an_argument_are_escaped() {
     let is_harmless = |text: &str| !text.contains(['\u{1b}', '\u{9b}', '\u{7}', '\u{202e}']);
     // The first line of the log contains the path of the log file.
     let file = folder.path(name);
-    with_log(&file, &["rpc", "--log-level", "info"]).finish();
+    with_log(&file, &["rpc", "--log-level", "info"]).close_and_expect_exit();
     let log = fs::read_to_string(&file).unwrap();
     assert!(is_harmless(&log) && log.contains("\\u{1b}[31m"), "{log:?}");
     assert!(!log.contains("\n2026 error"), "the path must not forge a line: {log:?}");

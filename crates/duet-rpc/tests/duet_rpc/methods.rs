@@ -15,7 +15,7 @@ fn result_of(method: &str) -> Value {
     let mut daemon = Daemon::start(&[]);
     let answer = daemon.ask(request(1, method));
     assert_eq!(answer.id(), "1");
-    daemon.finish();
+    daemon.close_and_expect_exit();
     answer.result().clone()
 }
 
@@ -75,7 +75,7 @@ fn each_listed_method_can_be_called() {
     }
     daemon.ask(request_with(1, "setLogLevel", r#"{"level":"warn"}"#)).result();
     daemon.ask(request(2, "shutdown")).result();
-    daemon.end().assert_graceful();
+    daemon.wait_for_exit().assert_graceful();
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn set_log_level_returns_the_level_in_lower_case() {
         let answer = daemon.ask(request_with(1, "setLogLevel", &format!(r#"{{"level":"{level}"}}"#)));
         assert_eq!(*answer.result(), json!({ "level": level.to_lowercase(), "success": true }));
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -95,24 +95,24 @@ fn shutdown_is_answered_and_ends_the_daemon() {
     let answer = daemon.ask(request(r#""last""#, "shutdown"));
     assert_eq!(*answer.result(), json!({ "message": "Shutting down gracefully" }));
     assert_eq!(answer.id(), r#""last""#);
-    daemon.end().assert_graceful_since(trigger);
+    daemon.wait_for_exit().assert_graceful_since(trigger);
 }
 
 #[test]
-fn any_method_can_be_the_first() {
+fn any_method_can_be_called_first() {
     for method in ["version", "listMethods", "shutdown"] {
         let mut daemon = Daemon::start(&[]);
         daemon.ask(request(1, method)).result();
-        daemon.close();
-        daemon.end().assert_graceful();
+        daemon.close_input();
+        daemon.wait_for_exit().assert_graceful();
     }
 }
 
 #[test]
 fn initialize_may_be_called_later_and_repeatedly() {
     let mut daemon = Daemon::start(&[]);
-    daemon.assert_no_pending_answer();
+    daemon.wait_until_serving();
     let first = daemon.ask(request(1, "initialize")).result().clone();
     assert_eq!(*daemon.ask(request(2, "initialize")).result(), first);
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }

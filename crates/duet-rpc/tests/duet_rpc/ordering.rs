@@ -14,7 +14,7 @@ fn a_thousand_pipelined_requests_are_answered_in_order() {
         assert_eq!(daemon.answer().id(), id.to_string());
     }
     daemon.assert_no_pending_answer();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn errors_are_sent_in_the_order_of_their_messages() {
     ];
     assert_eq!(order, expected.map(|(id, code)| (id.to_owned(), code)));
     daemon.assert_no_pending_answer();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -80,5 +80,5 @@ fn a_client_that_writes_everything_before_it_reads_is_served() {
         assert_eq!(daemon.answer().id(), id.to_string());
     }
     daemon.assert_no_pending_answer();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }

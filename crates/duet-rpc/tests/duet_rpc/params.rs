@@ -32,7 +32,7 @@ fn methods_without_params_accept_every_form_of_no_params() {
         }
     }
     daemon.ask(request_with(1, "shutdown", "[]")).result();
-    daemon.end().assert_graceful();
+    daemon.wait_for_exit().assert_graceful();
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn methods_without_params_refuse_params() {
         assert_eq!(refusal(&mut daemon, method, r#"{"a":1}"#)["received"], "object");
         assert_eq!(refusal(&mut daemon, method, "[null]")["param"], "params");
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn shutdown_with_params_is_refused_and_does_not_end_the_daemon() {
     let mut daemon = Daemon::start(&[]);
     refusal(&mut daemon, "shutdown", r#"{"force":true}"#);
     daemon.assert_no_pending_answer();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn params_that_are_neither_array_nor_object_are_an_invalid_request() {
         }
     }
     daemon.assert_no_pending_answer();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn the_error_names_a_missing_level() {
         assert_eq!((&data["param"], &data["received"]), (&json!("level"), &json!("nothing")), "{data}");
         assert_eq!(data["accepted"], json!(["debug", "info", "warn", "error"]));
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn the_error_for_a_level_of_another_type_names_this_type() {
         let data = refusal(&mut daemon, "setLogLevel", &format!(r#"{{"level":{level}}}"#));
         assert_eq!((&data["param"], &data["received"]), (&json!("level"), &json!(received)));
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn the_error_of_an_unknown_level_lists_the_known_levels() {
         let data = refusal(&mut daemon, "setLogLevel", &format!(r#"{{"level":"{level}"}}"#));
         assert_eq!((&data["param"], &data["accepted"]), (&json!("level"), &json!(["debug", "info", "warn", "error"])));
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -107,14 +107,14 @@ fn a_level_may_contain_json_escapes() {
     let mut daemon = Daemon::start(&[]);
     let answer = daemon.ask(request_with(1, "setLogLevel", r#"{"level":"\u0069nfo"}"#));
     assert_eq!(answer.result()["level"], "info");
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
 fn a_level_in_an_array_of_params_is_refused() {
     let mut daemon = Daemon::start(&[]);
     assert_eq!(refusal(&mut daemon, "setLogLevel", r#"["info"]"#)["received"], "array");
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -129,5 +129,5 @@ fn a_refusal_repeats_no_value_that_could_be_a_secret() {
         let answer = daemon.answer();
         assert!(!answer.text.contains(secret), "{}", answer.text);
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }

@@ -12,7 +12,7 @@ fn a_length_that_is_not_a_number_is_one_parse_error() {
     {
         daemon.send_and_expect_one_answer(frame_with_length(length, &body)).assert_parse_error();
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn a_header_without_a_length_is_one_parse_error() {
     ] {
         daemon.send_and_expect_one_answer(with_header(lines, &body)).assert_parse_error();
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn two_lengths_that_differ_are_one_parse_error() {
         let lines = format!("Content-Length: {first}\r\nContent-Length: {second}\r\n");
         daemon.send_and_expect_one_answer(with_header(&lines, &body)).assert_parse_error();
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn lines_that_are_not_a_frame_are_one_parse_error() {
     ] {
         daemon.send_and_expect_one_answer(noise).assert_parse_error();
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -64,12 +64,12 @@ fn an_incomplete_header_is_one_parse_error() {
     let mut daemon = Daemon::start(&[]);
     for part in ["C", "Content-Leng", "Content-Length", "Content-Length:", "Content-Length: "] {
         daemon.write(part);
-        // The beginning of the next message shows that the header is incomplete.
+        // Only the beginning of the next message shows that the header is incomplete.
         let id = daemon.probe();
         daemon.answer().assert_parse_error();
         assert_eq!(daemon.answer().id(), id, "{part:?}");
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn bytes_that_are_not_text_are_one_parse_error() {
     for noise in [&[0_u8; 9][..], &[0xff; 300], b"\x00\x01\x02\xff\n\n\r\x00", "é€😀".as_bytes()] {
         daemon.send_and_expect_one_answer(noise).assert_parse_error();
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn each_run_of_noise_is_answered_once() {
     for _ in 0..3 {
         daemon.send_and_expect_one_answer("a line\nand another\n").assert_parse_error();
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -97,11 +97,11 @@ fn noise_in_several_pieces_is_one_parse_error() {
         daemon.write(piece);
     }
     daemon.send_and_expect_one_answer("the last\n").assert_parse_error();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
-fn a_megabyte_of_noise_is_followed_by_a_good_frame() {
+fn a_frame_after_a_megabyte_of_noise_is_served() {
     let mut daemon = Daemon::start(&[]);
     for noise in ["x".repeat(1_000_000), "x\n".repeat(500_000), "\r\n".repeat(500_000) + "x"] {
         daemon.write(noise);
@@ -109,14 +109,14 @@ fn a_megabyte_of_noise_is_followed_by_a_good_frame() {
         // The answer to a run of noise is one error. A second error may follow, since the noise is longer than the
         // maximum length of a header.
         let answers: Vec<String> =
-            std::iter::from_fn(|| Some(daemon.answer().id())).take_while(|found| *found != id).collect();
+            std::iter::from_fn(|| Some(daemon.answer().id())).take_while(|answer_id| *answer_id != id).collect();
         assert!((1..=2).contains(&answers.len()) && answers.iter().all(|id| id == "null"), "{answers:?}");
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
-fn a_valid_frame_is_found_after_text_that_resembles_a_header() {
+fn a_frame_after_text_that_resembles_a_header_is_served() {
     let mut daemon = Daemon::start(&[]);
     for noise in
         ["the header Content-Length: is missing\n", "Content-Length: what?\r\n", "Content-Length:\nContent-Length:\n"]
@@ -124,10 +124,10 @@ fn a_valid_frame_is_found_after_text_that_resembles_a_header() {
         daemon.write(noise);
         let id = daemon.probe();
         let answers: Vec<String> =
-            std::iter::from_fn(|| Some(daemon.answer().id())).take_while(|found| *found != id).collect();
+            std::iter::from_fn(|| Some(daemon.answer().id())).take_while(|answer_id| *answer_id != id).collect();
         assert!((1..=2).contains(&answers.len()) && answers.iter().all(|id| id == "null"), "{noise:?}: {answers:?}");
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn a_length_that_is_too_short_is_one_parse_error() {
     for missing in [1, 3, 20, body.len() - 1] {
         daemon.send_and_expect_one_answer(frame_with_length(body.len() - missing, &body)).assert_parse_error();
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn a_length_that_is_too_short_is_one_parse_error_if_the_rest_arrives_later() {
         daemon.write([*byte]);
     }
     daemon.assert_no_pending_answer();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn a_length_that_is_too_long_is_one_parse_error_and_the_next_frame_is_served() {
         assert_eq!(daemon.answer().id(), "2", "{excess} bytes too long");
         daemon.assert_no_pending_answer();
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn a_length_that_includes_later_frames_loses_none_of_them() {
         assert_eq!(daemon.answer().id(), id.to_string());
     }
     daemon.assert_no_pending_answer();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 #[test]
@@ -202,5 +202,5 @@ fn each_of_several_consecutive_faults_is_answered_once() {
             }
         }
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }

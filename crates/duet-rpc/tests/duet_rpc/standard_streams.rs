@@ -33,6 +33,7 @@ const DAEMON: Subject = Subject {
     },
 };
 
+/// Splits `payload` into ids. Returns the frames that `of_id` returns for these ids.
 fn frames(payload: &str, of_id: impl Fn(&str) -> Vec<u8>) -> Vec<u8> {
     assert!(payload.is_ascii());
     let ids = payload.as_bytes().chunks(MAX_ID_LENGTH).map(|id| str::from_utf8(id).unwrap());
@@ -71,7 +72,8 @@ fn no_line_of_the_log_is_lost_on_a_non_blocking_standard_error() {
         }
         thread::sleep(Duration::from_millis(100));
         let reader = thread::spawn(move || read_to_end(&log));
-        // The reader must run before the input ends, since the daemon then waits at most half a second for the log.
+        // The reader must run before the input ends. After the end of the input, the daemon waits at most 300 ms until
+        // the log is written.
         thread::sleep(Duration::from_millis(100));
         drop(our_input);
         let mut child = child;

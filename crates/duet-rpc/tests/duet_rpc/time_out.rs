@@ -18,18 +18,18 @@ fn a_message_that_is_incomplete_after_thirty_seconds_is_dropped() {
         for scenario in [
             a_part_of_a_header_is_dropped,
             a_part_of_a_body_is_dropped_and_late_bytes_are_at_most_one_error,
-            late_bytes_that_never_end_are_at_most_one_error,
+            a_hundred_kilobytes_of_late_bytes_are_at_most_one_error,
             further_bytes_do_not_restart_the_time,
             an_oversize_body_that_stalls_is_dropped,
-            an_idle_daemon_waits_for_ever,
+            an_idle_daemon_has_no_timeout,
         ] {
             scope.spawn(scenario);
         }
     });
 }
 
-/// Waits for the log line about the dropped message that began at `start`. Asserts that the line is a warning without
-/// an id, and that it has the number of dropped bytes but not their content.
+/// Waits for the log line about a dropped message, whose first byte was sent at `start`. Asserts that the line is a
+/// warning without a method and an id. The line must contain the number of dropped bytes, but not the bytes.
 fn assert_dropped(daemon: &mut Daemon, start: Instant, bytes: usize) {
     let line = daemon.wait_for_log_line_within(LIMIT * 2, &["30 s"]);
     let took = start.elapsed();
@@ -42,17 +42,17 @@ fn assert_dropped(daemon: &mut Daemon, start: Instant, bytes: usize) {
 
 fn a_part_of_a_header_is_dropped() {
     let mut daemon = Daemon::start(&[]);
-    daemon.assert_no_pending_answer();
+    daemon.wait_until_serving();
     let start = Instant::now();
     daemon.write("Content-Length: 5");
     assert_dropped(&mut daemon, start, 17);
     daemon.assert_no_pending_answer();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 fn a_part_of_a_body_is_dropped_and_late_bytes_are_at_most_one_error() {
     let mut daemon = Daemon::start(&[]);
-    daemon.assert_no_pending_answer();
+    daemon.wait_until_serving();
     let start = Instant::now();
     let bytes = frame(request(1, "version"));
     let (early, late) = bytes.split_at(bytes.len() - 20);
@@ -66,12 +66,12 @@ fn a_part_of_a_body_is_dropped_and_late_bytes_are_at_most_one_error() {
         assert_eq!(daemon.answer().id(), id);
     }
     daemon.assert_no_pending_answer();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
-fn late_bytes_that_never_end_are_at_most_one_error() {
+fn a_hundred_kilobytes_of_late_bytes_are_at_most_one_error() {
     let mut daemon = Daemon::start(&[]);
-    daemon.assert_no_pending_answer();
+    daemon.wait_until_serving();
     let start = Instant::now();
     let part = frame_with_length(100_000, "{\"jsonrpc\":\"2.0\",\"text\":\"");
     daemon.write(&part);
@@ -85,41 +85,41 @@ fn late_bytes_that_never_end_are_at_most_one_error() {
         first.assert_parse_error();
         assert_eq!(daemon.answer().id(), id);
     }
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 fn further_bytes_do_not_restart_the_time() {
     let mut daemon = Daemon::start(&[]);
-    daemon.assert_no_pending_answer();
+    daemon.wait_until_serving();
     let start = Instant::now();
     daemon.write("Content-Length: 1000\r\n\r\n");
-    // The thirty seconds count from the first byte of the message, and later bytes do not restart them.
+    // The thirty seconds begin at the first byte of the message. Later bytes do not restart the time.
     for _ in 0..28 {
         thread::sleep(Duration::from_secs(1));
         daemon.write("{");
     }
     assert_dropped(&mut daemon, start, 24 + 28);
     daemon.assert_no_pending_answer();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
 fn an_oversize_body_that_stalls_is_dropped() {
     let mut daemon = Daemon::start(&[]);
-    daemon.assert_no_pending_answer();
+    daemon.wait_until_serving();
     let start = Instant::now();
     let part = frame_with_length(20_000_000, "{\"jsonrpc\":\"2.0\",\"text\":\"xxxxxxxx");
     daemon.write(&part);
     daemon.answer().assert_refusal("null", "oversize");
     assert_dropped(&mut daemon, start, part.len());
     daemon.assert_no_pending_answer();
-    daemon.finish();
+    daemon.close_and_expect_exit();
 }
 
-fn an_idle_daemon_waits_for_ever() {
+fn an_idle_daemon_has_no_timeout() {
     let mut daemon = Daemon::start(&[]);
-    daemon.assert_no_pending_answer();
+    daemon.wait_until_serving();
     thread::sleep(LIMIT + Duration::from_secs(2));
     daemon.assert_no_pending_answer();
-    let lines = daemon.finish();
+    let lines = daemon.close_and_expect_exit();
     assert!(lines.is_empty(), "{lines:#?}");
 }

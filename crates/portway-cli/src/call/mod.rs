@@ -34,11 +34,12 @@ const TIMED_OUT: u8 = 4;
 /// Exit code if the connection was lost, or the answer cannot be read.
 const PEER_LOST: u8 = 5;
 
-/// Extra time after the timeout, to read a response that arrived before the timeout. This process has not read the
-/// response yet if it was suspended until after the timeout.
+/// Extra time after the timeout. If this process was suspended during the timeout, a response may have arrived that the
+/// process has not read yet.
 const FINAL_READ: Duration = Duration::from_millis(20);
 
-/// Maximum time in which the peer must read a notification. Applies if the timeout is disabled or longer.
+/// Maximum time in which the peer must read a notification. This limit applies if the timeout is disabled, or is longer
+/// than the limit.
 const MAX_GRACE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 pub(crate) fn run(arguments: &CallArguments) -> Result<ExitCode, Failure> {
@@ -49,13 +50,13 @@ pub(crate) fn run(arguments: &CallArguments) -> Result<ExitCode, Failure> {
     check_descriptors().map_err(runtime_failure)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(runtime_failure)?;
     let outcome = runtime.block_on(run_call(arguments, params));
-    // A thread may still look up a host name. The command does not wait for this thread.
+    // A thread may still be looking up a host name. The command exits without waiting for this thread.
     runtime.shutdown_background();
     outcome
 }
 
-/// Checks that the process can open six more file descriptors. The runtime needs six descriptors, and panics if it can
-/// open only some of them.
+/// Checks that the process can open six more file descriptors. The runtime needs six descriptors, and panics if only
+/// some of them can be opened.
 fn check_descriptors() -> io::Result<()> {
     let _pairs = [UnixStream::pair()?, UnixStream::pair()?, UnixStream::pair()?];
     Ok(())
@@ -89,7 +90,8 @@ async fn run_call(arguments: &CallArguments, params: Option<Box<RawValue>>) -> R
         if arguments.progress {
             call = call.on_progress(|value: Box<RawValue>| show_progress(&value));
         }
-        // If a signal or an unreadable response ends this `select`, the call is dropped, which cancels it at the peer.
+        // If a signal or an unreadable response ends this `select`, the call is dropped, and the peer receives a
+        // cancellation.
         tokio::select! {
             kind = signals.next() => Outcome::Signal(exit_code(kind)),
             reason = session.reporter.unreadable() => Outcome::Failed(CallError::Unreadable(reason)),
@@ -127,17 +129,17 @@ struct CallSession {
     negotiation: Option<Negotiation>,
     output: Arc<Output>,
     reporter: Arc<Reporter>,
-    /// The time in which the peer must read all sent bytes after the call.
+    /// After the call, the peer has this time to read all bytes that were sent.
     grace: Duration,
 }
 
-/// The outcome of the end of a session.
+/// The result of [`CallSession::end`].
 struct SessionEnd {
     /// The reason why some bytes were not sent, or `None` if all bytes were sent.
     unsent: Option<String>,
     /// Whether sending took longer than the grace.
     is_late: bool,
-    /// The exit status of the program, if it exited before the session ended.
+    /// The exit status of the program, if the program exited before the session ended.
     status: Option<ExitStatus>,
 }
 
@@ -159,8 +161,8 @@ impl CallSession {
     fn start(connection: Connection, arguments: &CallArguments) -> io::Result<Self> {
         let mut limits = Limits::DEFAULT;
         limits.message_bytes = arguments.max_bytes;
-        // If the user names no framing, the client exchanges lines with the negotiation. The negotiation converts them
-        // to the framing of the peer.
+        // If the user names no framing, a `Negotiation` is between the client and the peer. The client writes and reads
+        // lines, and the `Negotiation` converts them to and from the framing of the peer.
         let framing = arguments.framing.fixed().unwrap_or(Framing::Newline);
         let reporter = Arc::new(Reporter::new(framing));
         let (transport, negotiation, output, program) = match connection {
@@ -208,20 +210,20 @@ impl CallSession {
             closed => (Some(closed.to_string()), None),
         };
         if let Some(negotiation) = self.negotiation {
-            let left = self.grace.saturating_sub(start.elapsed());
-            unsent = unsent.or(negotiation.end(left).await.err().map(|error| error.to_string()));
+            let remaining = self.grace.saturating_sub(start.elapsed());
+            unsent = unsent.or(negotiation.end(remaining).await.err().map(|error| error.to_string()));
         }
         let took = self.output.end().map_or_else(|| start.elapsed(), |end| end.duration_since(start));
         SessionEnd { unsent: unsent.or_else(|| self.output.problem()), is_late: took >= self.grace, status }
     }
 }
 
-/// Returns the exit code after a signal: 128 plus its number, as in shells.
+/// Returns the exit code after a signal: 128 plus the number of the signal, as in shells.
 pub(crate) fn exit_code(kind: SignalKind) -> ExitCode {
     u8::try_from(128 + kind.as_raw_value()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
-/// Runs `work` for at most `limit`. Returns `None` after this time.
+/// Runs `work` for at most `limit`. Returns `None` if `work` takes longer.
 async fn with_timeout<T>(limit: Timeout, work: impl Future<Output = T>) -> Option<T> {
     match limit.0 {
         Some(limit) => tokio::time::timeout(limit, work).await.ok(),
@@ -251,7 +253,7 @@ fn print(mut line: String, code: ExitCode) -> Result<ExitCode, Failure> {
     exit_after_write(EscapingWriter::on_stdout(stdio::stdout()).write_all(line.as_bytes()), code)
 }
 
-/// The error object as the peer sent it.
+/// The error object that the peer has sent.
 #[derive(Serialize)]
 struct ErrorObject<'a> {
     code: i64,
@@ -276,24 +278,24 @@ fn show_error(error: &RpcError, is_json: bool) -> Result<ExitCode, Failure> {
     Ok(ExitCode::FAILURE)
 }
 
-/// Describes why a call has no response.
+/// Returns the failure of a call without a response, with a hint for the user.
 fn call_failure(
     error: &CallError,
     status: Option<ExitStatus>,
     arguments: &CallArguments,
     reporter: &Reporter,
 ) -> Failure {
-    let other = reporter.other_framing().map(|peer| {
-        let not = arguments.framing.fixed().map(|own| format!(", not {own}")).unwrap_or_default();
-        match peer {
+    let other_framing_hint = reporter.other_framing().map(|peer_framing| {
+        let not = arguments.framing.fixed().map(|own_framing| format!(", not {own_framing}")).unwrap_or_default();
+        match peer_framing {
             Framing::ContentLength => {
-                format!("The peer uses {peer}{not}: use --framing content-length, or leave it out.")
+                format!("The peer uses {peer_framing}{not}: use --framing content-length, or leave it out.")
             }
-            Framing::Newline => format!("The peer uses {peer}{not}: use --framing newline, or leave it out."),
-            Framing::Wipc => format!("The peer uses {peer}{not}: use --framing wipc."),
+            Framing::Newline => format!("The peer uses {peer_framing}{not}: use --framing newline, or leave it out."),
+            Framing::Wipc => format!("The peer uses {peer_framing}{not}: use --framing wipc."),
         }
     });
-    let unknown = match arguments.framing.fixed() {
+    let framing_guess = match arguments.framing.fixed() {
         // The messages of a WebSocket have no framing.
         _ if arguments.target.ws.is_some() => None,
         _ if reporter.is_framing_certain() || matches!(error, CallError::InvalidResponse) => None,
@@ -301,10 +303,17 @@ fn call_failure(
             "The peer sent no message. If it accepts only one framing, name it: --framing content-length, newline or wipc.",
         ),
         Some(Framing::Wipc) => Some("The peer may use another framing: see --framing."),
-        Some(_) => Some("The peer may use another framing: without --framing, it is detected, unless it is wipc."),
+        Some(_) => Some(
+            "The peer may use another framing. Leave out --framing, and content-length or newline is detected. wipc is \
+             never detected.",
+        ),
     };
     // If the program has exited, its output explains the failure better than a guess about its framing.
-    let hint = if status.is_some() { other } else { other.or_else(|| unknown.map(str::to_owned)) };
+    let hint = if status.is_some() {
+        other_framing_hint
+    } else {
+        other_framing_hint.or_else(|| framing_guess.map(str::to_owned))
+    };
     let lost = |message: String| Failure::new(PEER_LOST, message);
     let problem = match error {
         CallError::TimedOut => {
@@ -321,7 +330,7 @@ fn call_failure(
             };
         }
         CallError::Lost(closed @ (Closed::OtherFraming { .. } | Closed::NoMessages(_))) => {
-            lost(format!("this is not the framing of the peer: {closed}"))
+            lost(format!("the peer uses another framing: {closed}"))
         }
         CallError::InvalidResponse => lost("the response of the peer has neither result nor error".to_owned()),
         CallError::PeerGone | CallError::Lost(_) => match (status, error) {
@@ -329,7 +338,7 @@ fn call_failure(
             (None, CallError::Lost(closed)) => lost(format!("the connection was lost before an answer came: {closed}")),
             (None, _) => lost("the peer closed the connection before it answered".to_owned()),
         },
-        other => lost(other.to_string()),
+        error => lost(error.to_string()),
     };
     match hint {
         Some(hint) => problem.with_hint(hint),

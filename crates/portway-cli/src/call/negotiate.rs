@@ -1,10 +1,12 @@
-//! Detects the framing of a peer. The negotiation passes messages between the peer and a client that writes lines.
+//! Detects the framing of a peer. A [`Negotiation`] is between the client and the peer. The client writes and reads
+//! lines, and the negotiation converts them to and from the framing of the peer.
 //!
-//! A peer sends nothing before it receives the first message, so this message must be valid in both framings. The
-//! message has a header `Content-Length: N`, a blank line, and a body of N bytes whose last byte is a line feed. A peer
-//! that uses `Content-Length` treats the line feed as white space after the JSON. A peer that reads lines rejects the
-//! header and the blank line, and then reads the body as one line. In both framings, the peer reads the message exactly
-//! once. The response shows the framing of the peer. If the peer reads lines, later messages have no header.
+//! Most peers send nothing before they receive a message. So the framing is unknown when the first message is sent, and
+//! the first message must be valid in both framings. The message has a header `Content-Length: N`, a blank line, and a
+//! body of N bytes whose last byte is a line feed. A peer that uses `Content-Length` treats the line feed as white
+//! space after the JSON. A peer that reads lines rejects the header and the blank line, and then reads the body as one
+//! line. In both framings, the peer reads the message exactly once. The response shows the framing of the peer. If the
+//! peer reads lines, later messages have no header.
 
 use std::io;
 use std::pin::Pin;
@@ -31,7 +33,7 @@ use super::target::{Reader, Writer};
 use crate::detect::{Detector, HeaderWatch};
 use crate::limits::MAX_NEGOTIATION_BYTES;
 
-/// The tasks that transfer bytes between the client and the peer. [`Negotiation::end`] ends them.
+/// The tasks that transfer bytes between the client and the peer. [`Negotiation::end`] ends these tasks.
 #[derive(Debug)]
 pub(super) struct Negotiation {
     sending: JoinHandle<io::Result<()>>,
@@ -49,12 +51,12 @@ impl Negotiation {
         let (client_end, peer_end) = tokio::io::duplex(MAX_NEGOTIATION_BYTES);
         let (client_reader, client_writer) = tokio::io::split(client_end);
         let (peer_reader, peer_writer) = tokio::io::split(peer_end);
-        let (done, sent) = oneshot::channel();
+        let (sent_sender, sent) = oneshot::channel();
         let transport = Transport::new(client_reader, ClientWriter { lines: client_writer, sent }, Framing::Newline)?;
         let sender_reporter = Arc::clone(reporter);
         let sending = tokio::spawn(async move {
             // Dropping the sender at the end of this task ends `ClientWriter::poll_shutdown`.
-            let _done = done;
+            let _sent_sender = sent_sender;
             send(peer_reader, writer, sender_reporter).await
         });
         let receiving = tokio::spawn(Receiver::new(peer_writer, limits, Arc::clone(reporter)).run(reader));
@@ -74,7 +76,7 @@ impl Negotiation {
     }
 }
 
-/// The writer of the client. The shutdown of the writer completes once all bytes are written to the peer. The time in
+/// The writer of the client. Its shutdown completes only once all bytes are written to the peer, because the time in
 /// which a program must exit begins after the shutdown.
 struct ClientWriter {
     lines: WriteHalf<DuplexStream>,
@@ -96,12 +98,13 @@ impl AsyncWrite for ClientWriter {
     }
 }
 
+/// Sends the lines of the client to the peer. Each line gets a header, unless the peer reads lines.
 async fn send(lines: ReadHalf<DuplexStream>, mut writer: Writer, reporter: Arc<Reporter>) -> io::Result<()> {
     let mut lines = BufReader::new(lines);
     let mut line = Vec::new();
     while lines.read_until(b'\n', &mut line).await? > 0 {
         if !line.ends_with(b"\n") {
-            // The client ended before it wrote the whole message.
+            // The client has ended within a message.
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         if reporter.detected() != Some(Framing::Newline) {
@@ -115,6 +118,7 @@ async fn send(lines: ReadHalf<DuplexStream>, mut writer: Writer, reporter: Arc<R
     writer.shutdown().await
 }
 
+/// Receives the bytes of the peer, and passes each message to the client as a line.
 struct Receiver {
     lines: WriteHalf<DuplexStream>,
     limits: Limits,
@@ -150,7 +154,7 @@ impl Receiver {
             yield_now().await;
         };
         self.reporter.flush();
-        // By this shutdown, the client receives the end of its input.
+        // The shutdown ends the input of the client.
         self.lines.shutdown().await?;
         received
     }
@@ -184,8 +188,8 @@ impl Receiver {
                     }
                     self.lines.write_all(&line).await?;
                     // Without this loop, the task would never yield while it reads many messages that are not JSON,
-                    // since it writes nothing for them. Once the budget is used up, the task yields to signals and
-                    // timeouts.
+                    // since the task writes nothing for such messages. Once the budget is used up, the task yields to
+                    // signals and timeouts.
                     for _ in 0..chunks {
                         consume_budget().await;
                     }
@@ -228,7 +232,7 @@ impl Receiver {
             NegotiationState::Unknown(detector) => {
                 let rest = detector.into_rest();
                 if !rest.is_empty() {
-                    self.reporter.detect(framing);
+                    self.reporter.set_detected(framing);
                 }
                 rest
             }
@@ -241,7 +245,7 @@ impl Receiver {
 fn forward(event: &Event<'_>, line: &mut Vec<u8>, reporter: &Reporter) -> bool {
     match event {
         Event::Body(body) if serde_json::from_slice::<&RawValue>(body).is_ok() => {
-            // In valid JSON, line ends occur only between tokens, so they can be omitted.
+            // In valid JSON, line ends occur only between tokens, so the line ends can be omitted.
             line.extend(body.iter().filter(|byte| !matches!(byte, b'\n' | b'\r')));
             line.push(b'\n');
         }

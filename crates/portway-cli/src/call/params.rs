@@ -47,9 +47,10 @@ pub(super) fn read(argument: Option<&OsString>) -> Result<Option<Box<RawValue>>,
     }
 }
 
+/// Returns the source of the params, and the bytes of the params.
 fn bytes(argument: &OsStr) -> Result<(Source, Vec<u8>), Failure> {
     let argument = argument.as_bytes();
-    let (name, read) = if argument == b"-" {
+    let (name, content) = if argument == b"-" {
         let mut bytes = Vec::new();
         ("standard input".to_owned(), stdio::stdin().read_to_end(&mut bytes).map(|_| bytes))
     } else if let Some(file) = argument.strip_prefix(b"@").map(OsStr::from_bytes) {
@@ -57,7 +58,7 @@ fn bytes(argument: &OsStr) -> Result<(Source, Vec<u8>), Failure> {
     } else {
         return Ok((Source::Argument, argument.to_vec()));
     };
-    match read {
+    match content {
         Ok(bytes) => Ok((Source::Stream(name), bytes)),
         Err(error) => Err(Failure::new(USAGE_OR_IO_FAILED, format!("cannot read the params from {name}: {error}"))),
     }

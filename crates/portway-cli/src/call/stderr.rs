@@ -23,11 +23,11 @@ pub(super) struct Reporter {
     partial_line: Mutex<Vec<u8>>,
     /// The number of printed lines about the peer.
     reported_lines: AtomicUsize,
-    /// The framing of the peer, once it is detected.
+    /// The framing of the peer, once the negotiation has detected the framing.
     detected: OnceLock<Framing>,
     /// Whether a JSON-RPC message has arrived.
     has_message: AtomicBool,
-    /// The framing that the peer seems to use, if it differs from the framing that the user named.
+    /// The framing that the peer seems to use, if the user named another framing.
     other_framing: OnceLock<Framing>,
     /// The reason why the response cannot be read, if the negotiation has received an unreadable response.
     unreadable: OnceLock<Unreadable>,
@@ -44,11 +44,11 @@ impl Reporter {
         self.detected.get().copied()
     }
 
-    pub(super) fn detect(&self, framing: Framing) {
+    pub(super) fn set_detected(&self, framing: Framing) {
         let _ = self.detected.set(framing);
     }
 
-    /// Returns whether the peer certainly uses the framing of this client.
+    /// Returns whether the peer certainly uses the named framing, or the detected framing.
     pub(super) fn is_framing_certain(&self) -> bool {
         self.detected().is_some() || self.has_message.load(Ordering::Relaxed)
     }
@@ -63,7 +63,7 @@ impl Reporter {
         self.is_unreadable.notify_one();
     }
 
-    /// Waits for a response that cannot be read. Returns the reason why it cannot be read.
+    /// Waits for a response that cannot be read. Returns the reason why the response cannot be read.
     pub(super) async fn unreadable(&self) -> Unreadable {
         loop {
             if let Some(why) = self.unreadable.get() {
@@ -162,6 +162,7 @@ impl Reporter {
         }
     }
 
+    /// Prints a line of the output of the peer, unless the line is blank.
     fn show_line(&self, line: &[u8]) {
         let line = String::from_utf8_lossy(line);
         let line = line.trim_end();

@@ -20,7 +20,7 @@ use crate::lookup;
 use crate::output::{Failure, USAGE_OR_IO_FAILED};
 use crate::program::{self, UNREACHABLE};
 
-/// The timeout for connecting if the user disables the timeout.
+/// The timeout for opening a WebSocket if the user disables the timeout: a year, since the library needs a value.
 const NO_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 pub(super) type Reader = Box<dyn AsyncRead + Send + Unpin>;
@@ -87,7 +87,7 @@ impl Streams {
         }
         if let Some(address) = &target.tcp {
             let stream = connected(address, limit, lookup::connect(address)).await?;
-            // The command sends a single message, so batching small writes would only delay it.
+            // The command sends a single message, so batching small writes would only delay the message.
             let _ = stream.set_nodelay(true);
             let (reader, writer) = stream.into_split();
             return Ok(Self::new(reader, writer, None));
@@ -113,6 +113,7 @@ impl Streams {
     }
 }
 
+/// Waits for a connection. `name` is the address of the peer, for errors.
 async fn connected<S>(name: &str, limit: Timeout, connect: impl Future<Output = io::Result<S>>) -> Result<S, Failure> {
     match with_timeout(limit, connect).await {
         Some(Ok(stream)) => Ok(stream),

@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use portway::message::Fault;
 
-/// Once the buffer has this number of bytes, it is written.
+/// Once the buffer has this number of bytes, the buffer is written.
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// Maximum number of bytes that are encoded as base64 at once. The number is divisible by three, so that only the last
@@ -128,8 +128,8 @@ impl<W: Write> Events<W> {
 fn encode(bytes: &[u8], line: &mut Vec<u8>) -> io::Result<()> {
     let start = line.len();
     line.resize(start + bytes.len().div_ceil(3) * 4, 0);
-    let place = line.get_mut(start..).unwrap_or_default();
-    STANDARD.encode_slice(bytes, place).map(|_| ()).map_err(io::Error::other)
+    let target = line.get_mut(start..).unwrap_or_default();
+    STANDARD.encode_slice(bytes, target).map(|_| ()).map_err(io::Error::other)
 }
 
 /// Appends text escaped for a JSON string. Only ASCII characters are escaped, so `text` may begin or end within a
@@ -177,11 +177,12 @@ mod tests {
             assert!(events.passthrough(piece).is_ok());
         }
         assert!(events.flush().is_ok());
-        let mut read = Vec::new();
+        let mut decoded = Vec::new();
         for line in out.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            // The encoded bytes are between the first 32 characters and the last two.
             let encoded = line.get(32..line.len() - 2).unwrap_or_default();
-            read.extend(STANDARD.decode(encoded).unwrap_or_default());
+            decoded.extend(STANDARD.decode(encoded).unwrap_or_default());
         }
-        assert_eq!(read, bytes);
+        assert_eq!(decoded, bytes);
     }
 }

@@ -1,7 +1,8 @@
 //! `portway decode`: reads a byte stream from standard input, and writes one JSON object for each event to standard
 //! output.
 //!
-//! Memory is bounded by the longest message. All events are written before the next read.
+//! The memory depends on the longest message, not on the length of the stream. All events of a read are written before
+//! the next read.
 
 mod events;
 mod progress;
@@ -48,8 +49,11 @@ pub(crate) fn run(arguments: &DecodeArguments) -> Result<ExitCode, Failure> {
         progress.advance(count, events.count());
     };
     progress.clear();
-    let is_other = events.count().messages == 0 && stream.guess.detected.is_some();
-    exit_after_write(written, if events.has_errors() || is_other { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let has_other_framing = events.count().messages == 0 && stream.guess.detected.is_some();
+    exit_after_write(
+        written,
+        if events.has_errors() || has_other_framing { ExitCode::FAILURE } else { ExitCode::SUCCESS },
+    )
 }
 
 fn unreadable(error: io::Error) -> Failure {
@@ -71,9 +75,9 @@ struct FramingGuess {
 
 impl FramingGuess {
     /// Checks input that is not a message. Does nothing after the first message.
-    fn check(&mut self, look: impl FnOnce(&mut Recogniser) -> Option<Framing>, events: &Events<impl Write>) {
+    fn check(&mut self, recognise: impl FnOnce(&mut Recogniser) -> Option<Framing>, events: &Events<impl Write>) {
         let (Some(named), None, 0) = (self.named, self.detected, events.count().messages) else { return };
-        self.detected = look(&mut self.recogniser).filter(|other| *other != named);
+        self.detected = recognise(&mut self.recogniser).filter(|other| *other != named);
         let Some(other) = self.detected else { return };
         print_message(format_args!("the input looks like {other}, not {named}"));
         print_detail(match other {
@@ -84,7 +88,8 @@ impl FramingGuess {
     }
 }
 
-/// The state of the decoder. The framing is detected first, unless the user names it.
+/// The state of the decoder. If the user names no framing, the first state is `Unknown`, in which the framing is
+/// detected.
 enum StreamState {
     Unknown {
         detector: Detector,
@@ -92,7 +97,8 @@ enum StreamState {
     },
     Frames {
         decoder: FrameDecoder,
-        /// Is `Some` if the framing was detected as lines. A later header shows that the framing is `Content-Length`.
+        /// Is `Some` if one message a line was detected. A later header then shows that the framing is
+        /// `Content-Length`.
         watch: Option<HeaderWatch>,
         limits: Limits,
     },
@@ -128,7 +134,7 @@ impl Stream {
                 let framing = detector.push(bytes, |bytes| noise = events.passthrough(bytes));
                 noise?;
                 let Some(framing) = framing else { return Ok(()) };
-                let decoding_state = StreamState::found(framing, *limits);
+                let decoding_state = StreamState::for_detected(framing, *limits);
                 self.set_state(decoding_state, events)
             }
             StreamState::Frames { decoder, watch: None, .. } => decode(decoder, &mut bytes, &mut self.guess, events),
@@ -155,7 +161,7 @@ impl Stream {
 
     fn finish(&mut self, events: &mut Events<impl Write>) -> io::Result<()> {
         if let StreamState::Unknown { detector, limits } = &self.state {
-            let decoding_state = StreamState::found(detector.finish(), *limits);
+            let decoding_state = StreamState::for_detected(detector.finish(), *limits);
             self.set_state(decoding_state, events)?;
         }
         match &mut self.state {
@@ -194,7 +200,7 @@ impl StreamState {
     }
 
     /// Returns the state for a detected framing.
-    fn found(framing: Framing, limits: Limits) -> Self {
+    fn for_detected(framing: Framing, limits: Limits) -> Self {
         Self::frames(framing, limits, (framing == Framing::Newline).then(HeaderWatch::default))
     }
 }
@@ -265,7 +271,7 @@ fn json_text(body: &[u8]) -> Option<&str> {
     serde_json::from_str::<&RawValue>(text).ok().map(|_| text)
 }
 
-/// Returns the reason in the event of a fault. If a server would send the fault with a `data.reason`, the reasons are
+/// Returns the `reason` of the event for a fault. If servers report this fault with a `data.reason`, both reasons are
 /// equal.
 fn reason_name(fault: FrameFault) -> &'static str {
     match fault {

@@ -29,11 +29,11 @@ pub(super) struct Progress {
 
 impl Progress {
     pub(super) fn new() -> Self {
-        let is_watched = io::stderr().is_terminal() && !io::stdout().is_terminal();
+        let is_enabled = io::stderr().is_terminal() && !io::stdout().is_terminal();
         let input = io::stdin().as_fd().try_clone_to_owned().map(File::from);
         let metadata = input.and_then(|input| input.metadata()).ok();
         let length = metadata.filter(|input| input.is_file() && input.len() > 0).map(|input| input.len());
-        Self { next: is_watched.then(|| Instant::now() + DELAY), is_shown: false, read: 0, length }
+        Self { next: is_enabled.then(|| Instant::now() + DELAY), is_shown: false, read: 0, length }
     }
 
     pub(super) fn advance(&mut self, bytes: usize, count: Count) {
@@ -44,13 +44,13 @@ impl Progress {
         }
         self.next = Some(now + INTERVAL);
         self.is_shown = true;
-        let part = match self.length {
+        let percentage = match self.length {
             Some(length) => format!(" ({} %)", self.read.saturating_mul(100) / length),
             None => String::new(),
         };
         let Count { messages, errors } = count;
         let megabytes = self.read / 1_000_000;
-        let line = format!("\r{megabytes} MB{part}, {messages} messages, {errors} errors\x1b[K");
+        let line = format!("\r{megabytes} MB{percentage}, {messages} messages, {errors} errors\x1b[K");
         let _ = stdio::stderr().write_all(line.as_bytes());
     }
 

@@ -41,7 +41,7 @@ pub(super) fn set_up(peer: &Peer) {
                 _ = client.closed() => break,
             }
             let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64);
-            // While the peer does not read, the notification is dropped.
+            // If the peer does not read, the notification is dropped.
             let _ = client.notify("stream.heartbeat", &json!({ "t": now }));
         }
     });

@@ -64,7 +64,7 @@ async fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
         framing: arguments.framing.into(),
         limits,
         stop,
-        places: Arc::new(Semaphore::new(MAX_PROCESSES)),
+        permits: Arc::new(Semaphore::new(MAX_PROCESSES)),
     });
     program.serve(listeners.into_iter().map(|listener| listener.with(configure)).collect(), stdio, shutdown).await;
     Ok(())
@@ -131,8 +131,8 @@ struct Program {
     limits: Limits,
     /// Whether the processes must end.
     stop: watch::Sender<bool>,
-    /// The permits of processes: each running process has one.
-    places: Arc<Semaphore>,
+    /// The permits for processes. Each running process has one permit.
+    permits: Arc<Semaphore>,
 }
 
 impl Program {
@@ -196,14 +196,15 @@ impl Program {
         }
     }
 
-    /// Starts a process for a connection. Passes messages between both until the connection or the process ends.
+    /// Starts a process for a connection. Passes messages between the connection and the process until one of
+    /// them ends.
     async fn relay(self: Arc<Self>, connection: Transport) {
         let mut stop = self.stop.subscribe();
-        let place = tokio::select! {
-            place = self.places.acquire() => place,
+        let permit = tokio::select! {
+            permit = self.permits.acquire() => permit,
             _ = stop.wait_for(|stop| *stop) => return,
         };
-        let Ok(_place) = place else { return };
+        let Ok(_permit) = permit else { return };
         let Some((program, arguments)) = self.command.split_first() else { return };
         let mut command = Command::new(program);
         command.args(arguments);

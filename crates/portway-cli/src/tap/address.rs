@@ -17,7 +17,7 @@ pub(crate) enum Address {
 pub(crate) struct WebSocketAddress {
     /// HOST:PORT
     pub(crate) authority: String,
-    /// The path with the query. It begins with `/`.
+    /// The path with the query. The path begins with `/`.
     pub(crate) path: String,
 }
 

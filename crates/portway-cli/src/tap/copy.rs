@@ -1,4 +1,4 @@
-//! The copy of the bytes of one link. It is decoded and recorded.
+//! The copy of the bytes of one link. The copy is decoded and recorded.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ impl LinkCopy {
         }
     }
 
-    /// Records the end of the link. The close frame of a WebSocket replaces the reason and the code.
+    /// Records the end of the link. If a close frame has closed a WebSocket, its reason and code replace the arguments.
     pub(super) fn close(&self, reason: &str, code: Option<i64>) {
         let (reason, code) = match self.closing.get() {
             Some((code, reason)) => (reason, Some(i64::from(code))),
@@ -74,12 +74,12 @@ impl LinkCopy {
 pub(super) struct Copies(Vec<Copy>);
 
 impl Copies {
-    /// Decodes and records bytes. The chunks may end anywhere.
+    /// Decodes and records bytes, which may end within a message.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.0.iter_mut().for_each(|copy| copy.push(bytes));
     }
 
-    /// Records the rest after the end of the input.
+    /// Records the buffered bytes at the end of the input.
     pub(super) fn finish(&mut self) {
         self.0.iter_mut().for_each(Copy::finish);
     }
@@ -92,7 +92,8 @@ enum Copy {
     Unknown(Detector, Target),
     Frames {
         stream: Box<TapStream>,
-        /// Is `Some` if the framing was detected as lines. A later header shows that the framing is `Content-Length`.
+        /// Is `Some` if one message a line was detected. A later header then shows that the framing is
+        /// `Content-Length`.
         watch: Option<(HeaderWatch, Target)>,
     },
     WebSocket(WebSocketCopy),
@@ -112,8 +113,8 @@ impl Target {
         Copy::Frames { stream: Box::new(stream), watch }
     }
 
-    /// Returns the copy after the framing was detected.
-    fn found(&self, framing: Framing) -> Copy {
+    /// Returns the decoder for a detected framing.
+    fn for_detected(&self, framing: Framing) -> Copy {
         let watch = (framing == Framing::Newline).then(|| (HeaderWatch::default(), self.clone()));
         self.frames(framing, watch)
     }
@@ -162,7 +163,7 @@ impl Copy {
     /// Replaces the detector by a decoder, and decodes the bytes that the detector has buffered.
     fn begin(&mut self, framing: Framing) {
         let Self::Unknown(_, target) = self else { return };
-        let frames = target.found(framing);
+        let frames = target.for_detected(framing);
         if let Self::Unknown(detector, _) = std::mem::replace(self, frames) {
             self.push(&detector.into_rest());
         }

@@ -15,11 +15,11 @@ pub(super) fn end_of_head(bytes: &[u8]) -> Option<usize> {
 
 /// Returns the head for the server `to`.
 ///
-/// The host must be an IP address, `localhost` or the host of `listen`. A web page of an attacker can have its own name
-/// resolve to this machine, and the server could not notice it, because `Host` is replaced.
+/// The host in the head must be an IP address, `localhost` or the host of `listen`. An attacker can have the host name
+/// of a web page resolve to this machine. The server could not notice this, because `Host` is replaced.
 ///
 /// # Errors
-/// If the host is another one, or is missing.
+/// If `Host` is missing, occurs twice, or has another value.
 pub(super) fn for_server(head: &[u8], listen: &WebSocketAddress, to: &WebSocketAddress) -> Result<Vec<u8>, String> {
     let text = String::from_utf8_lossy(head);
     let mut lines = text.trim_end_matches("\r\n").split("\r\n");
@@ -49,7 +49,7 @@ pub(super) fn for_server(head: &[u8], listen: &WebSocketAddress, to: &WebSocketA
     Ok(out.into_bytes())
 }
 
-/// Returns the request line. A client that requests the path `/` gets the path of `--to`.
+/// Returns the request line for the server. If the client requests the path `/`, the path of `--to` replaces this path.
 fn request_for(line: &str, to: &WebSocketAddress) -> String {
     let mut words = line.split(' ');
     match (words.next(), words.next(), words.next(), words.next()) {

@@ -23,7 +23,7 @@ pub(super) struct Members<'a> {
     pub(super) method: Option<String>,
     /// The JSON text of the id.
     pub(super) id: Option<&'a str>,
-    /// The JSON text of the params, the result or the error. It is missing if it is cut.
+    /// The JSON text of the params, the result or the error. `None` if the text is cut within this member.
     pub(super) value: Option<&'a str>,
     has_result: bool,
     has_error: bool,
@@ -33,7 +33,7 @@ impl<'a> Members<'a> {
     /// Reads the members up to the end of the text, which may be cut.
     pub(super) fn read(text: &'a str) -> Self {
         let mut members = Self::default();
-        // An error means that the text is cut, or is not an object. The members before it are known.
+        // An error means that the text is cut, or is not an object. The members before the error are known.
         let _ = serde_json::Deserializer::from_str(text).deserialize_map(Reader(&mut members));
         members
     }
@@ -100,9 +100,9 @@ pub(super) fn batch(text: &str) -> Vec<&str> {
         }
     }
 
-    let mut found = Vec::new();
-    let _ = serde_json::Deserializer::from_str(text).deserialize_seq(Elements(&mut found));
-    found
+    let mut messages = Vec::new();
+    let _ = serde_json::Deserializer::from_str(text).deserialize_seq(Elements(&mut messages));
+    messages
 }
 
 /// The code and the message of an error object.
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_has_its_messages_even_if_it_is_cut() {
+    fn the_complete_messages_of_a_cut_batch_are_returned() {
         assert_eq!(batch(r#"[{"a":1}, 2 ,{"b"#), [r#"{"a":1}"#, "2"]);
         assert_eq!(batch("[]"), [""; 0]);
         assert_eq!(batch("{}"), [""; 0]);

@@ -71,11 +71,11 @@ async fn tap(arguments: &TapArguments) -> Result<ExitCode, Failure> {
         }
         _ => program::run(arguments, &taps, &mut signals).await,
     };
-    // A reader of the records that has stopped must not delay the exit for long.
+    // If a reader of the records has stopped, the exit must not be delayed for long.
     let flushed = async {
         for tap in &taps.taps {
             let flushed = tap.flushed().await;
-            // Only the tap of the file can fail, and it is the first one.
+            // Only the tap that writes to the file can fail.
             if let (Err(error), Some(path)) = (flushed, &arguments.to_file) {
                 print_message(format_args!("cannot write {}: {error}", path.display()));
             }

@@ -14,7 +14,7 @@ use super::glob;
 use super::message::{ErrorMembers, Kind, Members, batch};
 use crate::limits::MAX_TAP_PENDING;
 
-/// Width of a line if standard error is not a terminal.
+/// Width of a line if standard error is not a terminal, or is narrower than 20 columns.
 const WIDTH: usize = 160;
 
 /// Maximum number of characters of an id.
@@ -122,8 +122,8 @@ impl Printer {
                     Content::Text(text) => self.preview(text),
                     Content::Bytes(bytes) => self.preview(&String::from_utf8_lossy(bytes)),
                 };
-                let what = format!("invalid       {size} bytes, {reason}: ");
-                self.line(lines, vec![head, arrow(*direction), (YELLOW, what), (DIM, preview)]);
+                let summary = format!("invalid       {size} bytes, {reason}: ");
+                self.line(lines, vec![head, arrow(*direction), (YELLOW, summary), (DIM, preview)]);
             }
             RecordKind::Message { direction, text, .. } => {
                 let context = Context { at: record.at, link, direction: *direction, head };
@@ -152,12 +152,13 @@ impl Printer {
                 self.pending.insert(call, (context.at, method.clone().unwrap_or_default()));
             }
             Kind::Result | Kind::Error => {
-                let asked = match context.direction {
+                let request_direction = match context.direction {
                     Direction::Sent => Direction::Received,
                     Direction::Received => Direction::Sent,
                 };
-                if let Some((at, asked)) = self.pending.remove(&Call(context.link, asked, id.to_owned())) {
-                    method = Some(asked);
+                let call = Call(context.link, request_direction, id.to_owned());
+                if let Some((at, request_method)) = self.pending.remove(&call) {
+                    method = Some(request_method);
                     elapsed = Some(context.at.saturating_sub(at));
                 }
             }
@@ -236,7 +237,7 @@ impl Printer {
     }
 }
 
-/// The circumstances of a message.
+/// The record of a message: its time, link and direction, and the beginning of its lines.
 struct Context {
     at: u64,
     link: u64,
@@ -251,7 +252,7 @@ fn arrow(direction: Direction) -> Part {
     }
 }
 
-/// Returns the beginning of a text. If the text is cut, its last character is `…`.
+/// Returns at most `max` characters of a text. If the text is longer, the last of these characters is `…`.
 fn cut(text: &str, max: usize) -> String {
     if text.chars().count() <= max {
         return text.to_owned();

@@ -96,12 +96,13 @@ fn status_code(status: ExitStatus) -> ExitCode {
     code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
-/// The input of the program. It is closed at the end of standard input, or after a signal.
+/// The input of the program. The input is closed at the end of standard input, or after a signal.
 #[derive(Clone)]
 struct ProgramInput(Arc<Mutex<Option<File>>>);
 
 impl ProgramInput {
-    /// Closes the input, unless a write waits for the program to read. Then the program is ended by a signal.
+    /// Closes the input. If a write still waits for the program to read, the input stays open, and a signal later ends
+    /// the program.
     fn close(&self) {
         match self.0.try_lock() {
             Ok(mut file) => *file = None,
@@ -130,7 +131,8 @@ fn pass_input(mut program: ProgramInput, mut copies: Copies) -> io::Result<onesh
         let end = pump::pass(&mut stdio::stdin(), &mut program, &mut copies, &Progress::default());
         let _ = sender.send(());
         if end == End::Unwritable {
-            // The program reads nothing more, so the writer of standard input gets an error, too.
+            // The program reads nothing more. Standard input is replaced by /dev/null, so that its writer gets an
+            // error, too.
             let _ = null().and_then(|null| rustix::stdio::dup2_stdin(null).map_err(io::Error::from));
         }
     };
@@ -151,9 +153,10 @@ impl Output {
         let shared = Arc::clone(&progress);
         let work = move || {
             pump::pass(&mut program, &mut stdio::stdout(), &mut copies, &shared);
-            // The reader of standard output receives the end, even if the program still runs.
+            // Standard output is replaced by /dev/null, so that its reader receives the end even if the program still
+            // runs.
             let _ = null().and_then(|null| rustix::stdio::dup2_stdout(null).map_err(io::Error::from));
-            // If the reader of standard output is gone, the program gets an error.
+            // If the reader of standard output is gone, closing the pipe causes an error in the program.
             drop(program);
             let _ = sender.send(());
         };
@@ -161,8 +164,8 @@ impl Output {
         Ok(Self { progress, ended })
     }
 
-    /// Waits until the output of an exited program has passed. A process that the program has started may keep the
-    /// pipe open. So the wait also ends after `PROGRAM_OUTPUT_GRACE` without further output.
+    /// Waits until the output of an exited program has passed. A process that the program has started may keep the pipe
+    /// open, so the wait also ends after `PROGRAM_OUTPUT_GRACE` without further output.
     async fn end(&mut self) {
         let mut before = self.progress.get();
         let mut idle_since = Instant::now();
@@ -183,6 +186,7 @@ impl Output {
     }
 }
 
+/// Opens /dev/null.
 fn null() -> io::Result<File> {
     File::options().read(true).write(true).open("/dev/null")
 }

@@ -1,4 +1,4 @@
-//! Passes the bytes of one direction, on a thread of its own. A thread that waits in `read` has the shortest delay.
+//! Passes the bytes of one direction, on a separate thread. A thread that waits in `read` has the shortest delay.
 
 use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -36,24 +36,24 @@ pub(super) async fn run(
     let listener = Socket::listen(listen).await?;
     let server =
         Arc::new(Server { listen: listen.clone(), to: to.clone(), taps: taps.clone(), count: AtomicU64::new(0) });
-    let places = Arc::new(Semaphore::new(MAX_TAPPED_CONNECTIONS));
+    let permits = Arc::new(Semaphore::new(MAX_TAPPED_CONNECTIONS));
     let (stop, stopped) = watch::channel(false);
     let mut connections = JoinSet::new();
     let accepting = async {
         loop {
             // The semaphore is never closed.
-            let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+            let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
             match listener.accept().await {
                 Ok(client) => {
                     let (server, stopped) = (Arc::clone(&server), stopped.clone());
                     connections.spawn(async move {
                         server.connect(client, stopped).await;
-                        drop(place);
+                        drop(permit);
                     });
                     // Finished connections are removed.
                     while connections.try_join_next().is_some() {}
                 }
-                // Most errors concern only one connection.
+                // Most errors concern only one connection, so the command continues.
                 Err(_) => tokio::time::sleep(RETRY_INTERVAL).await,
             }
         }
@@ -108,7 +108,7 @@ impl Socket {
     }
 }
 
-/// A connected socket, whose reads and writes wait.
+/// A connected socket, whose reads and writes block.
 enum Stream {
     Unix(UnixStream),
     Tcp(TcpStream),
@@ -221,13 +221,14 @@ impl Server {
             (Address::WebSocket(listen), Address::WebSocket(to)) => Some((listen.clone(), to.clone())),
             _ => None,
         };
-        let from_server = Direct { from: Arc::clone(server), to: Arc::clone(client), copies: received, request: None };
-        let to_server = Direct { from: Arc::clone(client), to: Arc::clone(server), copies: sent, request };
+        let from_server =
+            OneDirection { from: Arc::clone(server), to: Arc::clone(client), copies: received, request: None };
+        let to_server = OneDirection { from: Arc::clone(client), to: Arc::clone(server), copies: sent, request };
         let from_server = from_server.spawn()?;
         match to_server.spawn() {
             Ok(to_server) => Ok(Ended { to_server, from_server }),
             Err(error) => {
-                // The other thread ends.
+                // The shutdown ends the thread that was started first.
                 server.shut_down(Shutdown::Both);
                 Err(error)
             }
@@ -248,7 +249,7 @@ impl Server {
     }
 }
 
-/// The ends of both directions.
+/// Receivers that report the ends of both directions.
 struct Ended {
     to_server: oneshot::Receiver<()>,
     from_server: oneshot::Receiver<()>,
@@ -263,15 +264,15 @@ impl Ended {
 }
 
 /// One direction of a connection.
-struct Direct {
+struct OneDirection {
     from: Arc<Stream>,
     to: Arc<Stream>,
     copies: Copies,
-    /// The addresses of both sides, if a request of a WebSocket comes first.
+    /// The addresses of `--listen` and `--to`, if the direction begins with the request of a WebSocket.
     request: Option<(WebSocketAddress, WebSocketAddress)>,
 }
 
-impl Direct {
+impl OneDirection {
     fn spawn(self) -> io::Result<oneshot::Receiver<()>> {
         let (sender, ended) = oneshot::channel();
         let work = move || {
@@ -301,7 +302,8 @@ impl Direct {
         }
     }
 
-    /// Passes the request that opens a WebSocket. Returns why the direction has ended, or `None` if it continues.
+    /// Passes the request that opens a WebSocket. Returns why the direction has ended, or `None` if the
+    /// direction continues.
     fn pass_request(&mut self, listen: &WebSocketAddress, to: &WebSocketAddress) -> Option<End> {
         let mut read = Vec::new();
         let mut chunk = [0; 4096];
@@ -315,7 +317,7 @@ impl Direct {
                 Err(_) => return Some(End::Unreadable),
             };
             read.extend_from_slice(chunk.get(..count).unwrap_or_default());
-            // Bytes that are not a request pass as they are.
+            // Bytes that are not a request pass unchanged.
             if count == 0 || read.len() > MAX_TAP_HEAD_BYTES {
                 self.copies.push(&read);
                 if (&mut &*self.to).write_all(&read).is_err() {

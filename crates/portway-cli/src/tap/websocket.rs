@@ -44,7 +44,7 @@ pub(super) struct WebSocketCopy {
     max_bytes: usize,
     closing: Arc<Closing>,
     state: State,
-    /// The message whose frames are not complete.
+    /// The message whose last frame is not complete.
     message: Message,
     /// The payload of the current control frame.
     control: Vec<u8>,
@@ -64,6 +64,7 @@ enum State {
 struct Payload {
     opcode: u8,
     is_final: bool,
+    /// The number of bytes of the payload that were not read yet.
     left: u64,
     mask: [u8; 4],
     /// The number of bytes of the payload that were read.
@@ -73,7 +74,7 @@ struct Payload {
 #[derive(Default)]
 struct Message {
     bytes: Vec<u8>,
-    /// The number of all bytes of the message. It is larger than the length of `bytes` if the message is too long.
+    /// The number of all bytes of the message. If the message is too long, `bytes` has only the first of these bytes.
     size: u64,
 }
 
@@ -242,12 +243,13 @@ mod tests {
 
     use super::*;
 
-    fn frame(first: u8, payload: &[u8], mask: Option<[u8; 4]>) -> Vec<u8> {
+    /// Returns a frame. `first_byte` contains the opcode, and 0x80 for the last frame of a message.
+    fn frame(first_byte: u8, payload: &[u8], mask: Option<[u8; 4]>) -> Vec<u8> {
         let flag = if mask.is_some() { 0x80 } else { 0 };
         let mut bytes = match payload.len() {
-            length @ 0..=125 => vec![first, flag | length as u8],
-            length @ 126..=65_535 => [&[first, flag | 126][..], &(length as u16).to_be_bytes()].concat(),
-            length => [&[first, flag | 127][..], &(length as u64).to_be_bytes()].concat(),
+            length @ 0..=125 => vec![first_byte, flag | length as u8],
+            length @ 126..=65_535 => [&[first_byte, flag | 126][..], &(length as u16).to_be_bytes()].concat(),
+            length => [&[first_byte, flag | 127][..], &(length as u64).to_be_bytes()].concat(),
         };
         bytes.extend(mask.into_iter().flatten());
         let key = mask.unwrap_or_default();
@@ -255,7 +257,8 @@ mod tests {
         bytes
     }
 
-    /// Returns the records of a copy for a stream in pieces of this size.
+    /// Passes `stream` to a copy in pieces of `size` bytes. Returns the recorded texts, and the code of the close
+    /// frame.
     fn recorded(stream: &[u8], size: usize, direction: Direction, max_bytes: usize) -> (Vec<String>, Option<u16>) {
         let (tap, mut records) = Tap::channel();
         let closing = Arc::<Closing>::default();
@@ -320,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_websocket_is_invalid() {
+    fn bytes_that_are_not_a_websocket_are_recorded_as_invalid() {
         let head = b"GET / HTTP/1.1\r\n\r\n";
         for (stream, expected) in [
             (&b"HTTP/1.1 403 Forbidden\r\n\r\nno"[..], "the server did not open a WebSocket"),

@@ -25,8 +25,12 @@ async fn a_result_is_one_line_on_standard_output() -> Test {
         let server = Server::start(framing).await?;
         for option in options {
             for target in [["--unix", server.path()], ["--tcp", &server.address]] {
-                let done = run(["call", "add", "[1, 2]", option, target[0], target[1]]).await?;
-                assert_eq!((done.code, done.stdout.as_str(), done.stderr.as_str()), (Some(0), "3\n", ""), "{option}");
+                let outcome = run(["call", "add", "[1, 2]", option, target[0], target[1]]).await?;
+                assert_eq!(
+                    (outcome.code, outcome.stdout.as_str(), outcome.stderr.as_str()),
+                    (Some(0), "3\n", ""),
+                    "{option}"
+                );
             }
         }
     }
@@ -41,20 +45,20 @@ async fn params_and_results_are_passed_without_changes_except_white_space() -> T
     let params = "{ \"z\": 12345678901234567890.10,\n  \"a\": [1e2, \"é\\u0000 \\\" }\", {}, []], \"z\": -0 }";
     let expected = "{\"z\":12345678901234567890.10,\"a\":[1e2,\"é\\u0000 \\\" }\",{},[]],\"z\":-0}\n";
     std::fs::write(&file, params)?;
-    let named = format!("@{}", file.display());
-    for (argument, input) in [(params, ""), ("-", params), (&named, "")] {
+    let file_argument = format!("@{}", file.display());
+    for (argument, input) in [(params, ""), ("-", params), (&file_argument, "")] {
         for framing in ["auto", "content-length"] {
             let arguments = ["call", "echo", argument, "--unix", server.path(), "--framing", framing];
-            let done = feed(arguments, input.as_bytes()).await?;
-            assert_eq!((done.code, done.stdout.as_str()), (Some(0), expected), "{}", done.stderr);
+            let outcome = feed(arguments, input.as_bytes()).await?;
+            assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), expected), "{}", outcome.stderr);
         }
     }
     // The params `null` have the same effect as missing params.
     for arguments in
         [&["call", "advance", "--unix", server.path()][..], &["call", "advance", "null", "--unix", server.path()]]
     {
-        let done = run(arguments).await?;
-        assert_eq!((done.code, done.stdout.as_str()), (Some(0), "\"done\"\n"), "{}", done.stderr);
+        let outcome = run(arguments).await?;
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "\"done\"\n"), "{}", outcome.stderr);
     }
     Ok(())
 }
@@ -62,22 +66,22 @@ async fn params_and_results_are_passed_without_changes_except_white_space() -> T
 #[tokio::test]
 async fn an_error_of_the_peer_is_printed_as_text_or_as_json() -> Test {
     let server = Server::start(Framing::Newline).await?;
-    let done = run(["call", "fail", "{\"why\": [1, 2]}", "--unix", server.path()]).await?;
-    assert_eq!((done.code, done.stdout.as_str()), (Some(1), ""));
+    let outcome = run(["call", "fail", "{\"why\": [1, 2]}", "--unix", server.path()]).await?;
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(1), ""));
     let expected =
         "portway: the peer answered with an error: it \\u{1b}[31mbroke (-32001)\n         data: {\"why\":[1,2]}\n";
-    assert_eq!(done.stderr, expected, "the escape sequence must be escaped");
+    assert_eq!(outcome.stderr, expected, "the escape sequence must be escaped");
 
-    let done = run(["call", "fail", "{\"why\": [1, 2]}", "--unix", server.path(), "--json"]).await?;
-    assert_eq!((done.code, done.stderr.as_str()), (Some(1), ""));
+    let outcome = run(["call", "fail", "{\"why\": [1, 2]}", "--unix", server.path(), "--json"]).await?;
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(1), ""));
     let error = json!({ "code": -32001, "message": "it \u{1b}[31mbroke", "data": { "why": [1, 2] } });
-    assert_eq!(done.events()?, [error]);
+    assert_eq!(outcome.events()?, [error]);
 
-    let done = run(["call", "fail", "--unix", server.path(), "--json"]).await?;
-    assert_eq!(done.events()?, [json!({ "code": -32001, "message": "it \u{1b}[31mbroke" })]);
-    let done = run(["call", "nothing", "--unix", server.path()]).await?;
-    assert_eq!(done.code, Some(1));
-    assert!(done.stderr.contains("Method not found: nothing (-32601)"), "{}", done.stderr);
+    let outcome = run(["call", "fail", "--unix", server.path(), "--json"]).await?;
+    assert_eq!(outcome.events()?, [json!({ "code": -32001, "message": "it \u{1b}[31mbroke" })]);
+    let outcome = run(["call", "nothing", "--unix", server.path()]).await?;
+    assert_eq!(outcome.code, Some(1));
+    assert!(outcome.stderr.contains("Method not found: nothing (-32601)"), "{}", outcome.stderr);
     Ok(())
 }
 
@@ -87,8 +91,8 @@ async fn a_notification_does_not_wait_for_a_response() -> Test {
         let mut server = Server::start(framing).await?;
         for (number, target) in [["--unix", server.path()], ["--tcp", &server.address]].into_iter().enumerate() {
             let params = format!("[{number}]");
-            let done = run(["call", "log", &params, "--notify", target[0], target[1]]).await?;
-            assert_eq!((done.code, done.stdout.as_str(), done.stderr.as_str()), (Some(0), "", ""));
+            let outcome = run(["call", "log", &params, "--notify", target[0], target[1]]).await?;
+            assert_eq!((outcome.code, outcome.stdout.as_str(), outcome.stderr.as_str()), (Some(0), "", ""));
         }
         let mut received = [server.received.recv().await, server.received.recv().await];
         received.sort();
@@ -100,14 +104,14 @@ async fn a_notification_does_not_wait_for_a_response() -> Test {
 #[tokio::test]
 async fn progress_is_shown_only_with_the_option() -> Test {
     let server = Server::start(Framing::ContentLength).await?;
-    let done = run(["call", "advance", "--unix", server.path(), "--progress"]).await?;
-    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "\"done\"\n"));
+    let outcome = run(["call", "advance", "--unix", server.path(), "--progress"]).await?;
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "\"done\"\n"));
     assert_eq!(
-        done.stderr,
+        outcome.stderr,
         "portway: progress: {\"percent\":50}\nportway: progress: {\"token\":\"mine\",\"value\":1}\n"
     );
-    let done = run(["call", "advance", "--unix", server.path()]).await?;
-    assert_eq!(done.stderr, "");
+    let outcome = run(["call", "advance", "--unix", server.path()]).await?;
+    assert_eq!(outcome.stderr, "");
     Ok(())
 }
 
@@ -117,11 +121,11 @@ async fn a_program_is_started_and_its_other_output_goes_to_standard_error() -> T
         r#"echo "[INFO] \033[1mworking"; echo to stderr >&2; echo '{"jsonrpc":"2.0","id":1,"result":[1,  {"a": 2}]}'"#;
     let mut arguments = vec!["call".to_owned(), "work".to_owned()];
     arguments.extend(line_script(answer));
-    let done = run(&arguments).await?;
-    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "[1,{\"a\":2}]\n"), "{}", done.stderr);
-    assert!(done.stderr.contains("to stderr\n"), "{}", done.stderr);
-    assert!(done.stderr.contains("portway: the peer printed: [INFO] "), "{}", done.stderr);
-    assert!(!done.stderr.contains('\u{1b}'), "{}", done.stderr);
+    let outcome = run(&arguments).await?;
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "[1,{\"a\":2}]\n"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("to stderr\n"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("portway: the peer printed: [INFO] "), "{}", outcome.stderr);
+    assert!(!outcome.stderr.contains('\u{1b}'), "{}", outcome.stderr);
 
     // This program prints a line, then a text without a line end, and then a frame.
     let frame = printed_frame(r#"{"jsonrpc":"2.0","id":1,"result":5}"#);
@@ -129,11 +133,11 @@ async fn a_program_is_started_and_its_other_output_goes_to_standard_error() -> T
     arguments.extend(frame_script(&format!("echo starting; printf half; {frame}")));
     for framing in ["--framing=auto", "--framing=content-length"] {
         arguments.insert(1, framing.to_owned());
-        let done = run(&arguments).await?;
+        let outcome = run(&arguments).await?;
         arguments.remove(1);
-        assert_eq!((done.code, done.stdout.as_str()), (Some(0), "5\n"), "{}", done.stderr);
-        assert!(done.stderr.contains("the peer printed: starting\n"), "{}", done.stderr);
-        assert!(done.stderr.contains("the peer printed: half"), "{}", done.stderr);
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "5\n"), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("the peer printed: starting\n"), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("the peer printed: half"), "{}", outcome.stderr);
     }
     Ok(())
 }
@@ -142,7 +146,7 @@ async fn a_program_is_started_and_its_other_output_goes_to_standard_error() -> T
 async fn endless_lines_of_a_peer_are_printed_up_to_a_bound() -> Test {
     for framing in ["auto", "content-length", "wipc"] {
         let start = Instant::now();
-        let done = run([
+        let outcome = run([
             "call",
             "--timeout=1",
             "--framing",
@@ -154,10 +158,10 @@ async fn endless_lines_of_a_peer_are_printed_up_to_a_bound() -> Test {
             "yes hello | head -c 200000; exec sleep 9",
         ])
         .await?;
-        let lines = done.stderr.lines().filter(|line| line.contains("the peer printed: hello")).count();
+        let lines = outcome.stderr.lines().filter(|line| line.contains("the peer printed: hello")).count();
         assert!((990..=1_000).contains(&lines), "{lines} lines, {framing}");
-        assert!(done.stderr.contains("portway: further lines about the peer are not shown\n"), "{framing}");
-        assert_ne!(done.code, Some(0));
+        assert!(outcome.stderr.contains("portway: further lines about the peer are not shown\n"), "{framing}");
+        assert_ne!(outcome.code, Some(0));
         assert!(start.elapsed() < Duration::from_secs(9), "{framing}");
     }
     Ok(())
@@ -188,8 +192,8 @@ async fn each_line_that_a_peer_prints_is_shown_at_once() -> Test {
 async fn an_endless_line_of_a_peer_is_printed_in_pieces() -> Test {
     let script = "head -c 1000000 /dev/zero | tr '\\0' x";
     for framing in ["auto", "newline", "content-length", "wipc"] {
-        let done = run(["call", "--framing", framing, "x", "--", "sh", "-c", script]).await?;
-        let pieces = done.stderr.lines().filter_map(|line| line.strip_prefix("portway: the peer printed: "));
+        let outcome = run(["call", "--framing", framing, "x", "--", "sh", "-c", script]).await?;
+        let pieces = outcome.stderr.lines().filter_map(|line| line.strip_prefix("portway: the peer printed: "));
         let lengths: Vec<_> = pieces.map(str::len).collect();
         assert!(lengths.iter().all(|length| *length <= 4_096), "{framing}: {lengths:?}");
         assert_eq!(lengths.iter().sum::<usize>(), 1_000_000, "{framing}");
@@ -200,10 +204,10 @@ async fn an_endless_line_of_a_peer_is_printed_in_pieces() -> Test {
 #[tokio::test]
 async fn options_after_the_program_are_passed_to_the_program() -> Test {
     let script = r#"IFS= read -r line; printf '{"jsonrpc":"2.0","id":1,"result":"%s"}\n' "$*"; cat >/dev/null"#;
-    let done =
+    let outcome =
         run(["call", "work", "--framing", "newline", "--", "sh", "-c", script, "sh", "--json", "-V", "--", "@x"])
             .await?;
-    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "\"--json -V -- @x\"\n"), "{}", done.stderr);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "\"--json -V -- @x\"\n"), "{}", outcome.stderr);
     Ok(())
 }
 
@@ -218,20 +222,20 @@ async fn a_result_is_printed_before_the_program_has_exited() -> Test {
     let mut line = String::new();
     timeout(TEST_TIMEOUT, tokio::io::AsyncBufReadExt::read_line(&mut stdout, &mut line)).await??;
     assert_eq!(line, "true\n");
-    let read = start.elapsed();
+    let time_of_result = start.elapsed();
     assert_eq!(timeout(TEST_TIMEOUT, child.wait()).await??.code(), Some(0));
-    let ended = start.elapsed() - read;
-    assert!(ended > Duration::from_millis(100), "{ended:?}");
+    let until_exit = start.elapsed() - time_of_result;
+    assert!(until_exit > Duration::from_millis(100), "{until_exit:?}");
     Ok(())
 }
 
 #[tokio::test]
-async fn a_message_within_the_limit_of_the_option_is_accepted() -> Test {
+async fn a_message_within_max_bytes_is_accepted() -> Test {
     let server = Server::start(Framing::ContentLength).await?;
     for framing in ["auto", "content-length"] {
         let arguments = ["call", "large", "[50000]", "--unix", server.path(), "--framing", framing];
-        let done = run(arguments.iter().chain(&["--max-bytes", "100000"])).await?;
-        assert_eq!((done.code, done.stdout.len()), (Some(0), 50_003), "{}", done.stderr);
+        let outcome = run(arguments.iter().chain(&["--max-bytes", "100000"])).await?;
+        assert_eq!((outcome.code, outcome.stdout.len()), (Some(0), 50_003), "{}", outcome.stderr);
     }
     Ok(())
 }
@@ -260,9 +264,9 @@ async fn a_result_is_indented_on_a_terminal() -> Test {
 async fn a_timeout_and_a_signal_end_a_call_while_invalid_messages_are_read() -> Test {
     // The flood is a frame whose body is not JSON. This body contains many inner frames. The body of each inner frame
     // is not JSON either, and contains another header. The peer sends the whole flood at once.
-    let inner = printed("(Content-Length: 2\r\n\r\n");
+    let inner = framed("(Content-Length: 2\r\n\r\n");
     let frames = 10_000_000 / inner.len();
-    let flood = printed(&format!("(\n{}", inner.repeat(frames)));
+    let flood = framed(&format!("(\n{}", inner.repeat(frames)));
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("peer");
     let listener = UnixListener::bind(&path)?;
@@ -276,9 +280,9 @@ async fn a_timeout_and_a_signal_end_a_call_while_invalid_messages_are_read() -> 
     });
     let path = path.to_string_lossy();
     for framing in ["auto", "content-length"] {
-        let done = run(["call", "work", "--timeout=0.05", "--framing", framing, "--unix", &path]).await?;
-        assert_eq!(done.code, Some(4), "{framing}");
-        let reported = done.stderr.matches("a message that is not JSON").count();
+        let outcome = run(["call", "work", "--timeout=0.05", "--framing", framing, "--unix", &path]).await?;
+        assert_eq!(outcome.code, Some(4), "{framing}");
+        let reported = outcome.stderr.matches("a message that is not JSON").count();
         assert!(reported < 2 * frames, "{framing}: the call must end before all {reported} bodies are read");
     }
     let mut child = portway(["call", "work", "--timeout=60", "--unix", &path]).spawn()?;
@@ -298,7 +302,7 @@ async fn a_timeout_and_a_signal_end_a_call_while_invalid_messages_are_read() -> 
 }
 
 /// Returns a frame with this body.
-fn printed(body: &str) -> String {
+fn framed(body: &str) -> String {
     format!("Content-Length: {}\r\n\r\n{body}", body.len())
 }
 
@@ -312,8 +316,8 @@ async fn params_in_a_file_may_begin_with_a_byte_order_mark() -> Test {
     argument.push(&file);
     for params in [argument.as_os_str(), OsStr::new("-")] {
         let arguments = ["call", "add", "--unix", server.path()].map(OsStr::new).into_iter().chain([params]);
-        let done = feed(arguments, b"\xef\xbb\xbf[1, 2]").await?;
-        assert_eq!((done.code, done.stdout.as_str(), done.stderr.as_str()), (Some(0), "3\n", ""));
+        let outcome = feed(arguments, b"\xef\xbb\xbf[1, 2]").await?;
+        assert_eq!((outcome.code, outcome.stdout.as_str(), outcome.stderr.as_str()), (Some(0), "3\n", ""));
     }
     Ok(())
 }
@@ -330,9 +334,9 @@ async fn an_error_in_a_file_of_params_names_the_file_and_does_not_mention_the_sh
     ] {
         std::fs::write(&file, text)?;
         for (params, name) in [(format!("@{name}"), name.as_str()), ("-".to_owned(), "standard input")] {
-            let done = feed(["call", "add", &params, "--unix", "/nonexistent/socket"], text).await?;
-            assert_eq!(done.code, Some(2));
-            assert_eq!(done.stderr, format!("portway: the params from {name} {expected}\n"));
+            let outcome = feed(["call", "add", &params, "--unix", "/nonexistent/socket"], text).await?;
+            assert_eq!(outcome.code, Some(2));
+            assert_eq!(outcome.stderr, format!("portway: the params from {name} {expected}\n"));
         }
     }
     Ok(())

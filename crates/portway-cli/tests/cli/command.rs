@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 pub(crate) type Test = Result<(), Box<dyn Error>>;
 
-/// Maximum time of one wait in a test. It is long enough for a slow machine.
+/// Maximum time of one wait in a test. The time is long enough for a slow machine.
 pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The output and the exit code of a run of the command.
@@ -30,7 +30,7 @@ impl Run {
     }
 }
 
-/// Returns the command without starting it. The process of the command is killed when its handle is dropped.
+/// Returns a command that is not started yet. When the handle of its process is dropped, the process is killed.
 pub(crate) fn portway(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_portway"));
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);

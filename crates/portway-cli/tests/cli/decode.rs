@@ -95,16 +95,16 @@ async fn each_part_of_a_stream_of_frames_is_an_event() -> Test {
         (with(b"Content-Length: 24\r\n\r\n{\"a\":1}"), vec![error(-32700, "parse-error"), message(good)]),
     ];
     for (input, expected) in cases {
-        let done = decode("content-length", &input).await?;
+        let outcome = decode("content-length", &input).await?;
         let name = String::from_utf8_lossy(&input).into_owned();
-        let mut found = whole(done.events()?)?;
+        let mut events = whole(outcome.events()?)?;
         if name.contains("ten\r") || name.contains("X: ") {
             // The rest of a broken header may be passed through.
-            found.retain(|event| event["event"] != "passthrough");
+            events.retain(|event| event["event"] != "passthrough");
         }
-        assert_eq!(found, expected, "{name}");
+        assert_eq!(events, expected, "{name}");
         let is_clean = expected.iter().all(|event| event["event"] == "message" || event["event"] == "passthrough");
-        assert_eq!((done.code, done.stderr.as_str()), (Some(if is_clean { 0 } else { 1 }), ""), "{name}");
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(if is_clean { 0 } else { 1 }), ""), "{name}");
     }
     Ok(())
 }
@@ -124,21 +124,21 @@ async fn each_line_is_an_event() -> Test {
         error(-32700, "parse-error"),
         error(-32700, "parse-error"),
     ];
-    let done = decode("newline", &input).await?;
-    assert_eq!(done.events()?, expected);
-    assert_eq!((done.code, done.stderr.as_str()), (Some(1), ""));
+    let outcome = decode("newline", &input).await?;
+    assert_eq!(outcome.events()?, expected);
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(1), ""));
     Ok(())
 }
 
 #[tokio::test]
 async fn the_lines_of_the_output_are_exactly_as_documented() -> Test {
     let input = [frame("[\"é\\n\"]"), b"!?".to_vec(), frame("x"), b"Content-Length: 9\r\n\r\n[".to_vec()].concat();
-    let done = decode("content-length", &input).await?;
+    let outcome = decode("content-length", &input).await?;
     let expected = "{\"event\":\"message\",\"text\":\"[\\\"é\\\\n\\\"]\"}\n\
                     {\"event\":\"passthrough\",\"bytes\":\"IT8=\"}\n\
                     {\"event\":\"error\",\"code\":-32700,\"reason\":\"parse-error\"}\n\
                     {\"event\":\"truncated\",\"bytes\":22}\n";
-    assert_eq!(done.stdout, expected);
+    assert_eq!(outcome.stdout, expected);
     Ok(())
 }
 
@@ -147,7 +147,7 @@ async fn the_framing_is_detected_from_the_first_message() -> Test {
     const FIRST: &str = r#"{"jsonrpc":"2.0","method":"a"}"#;
     let frames = [frame(FIRST), frame("[1]")].concat();
     let lines = format!("{FIRST}\n[1]\n");
-    let found = || vec![message(FIRST), message("[1]")];
+    let messages = || vec![message(FIRST), message("[1]")];
     for (banner, stream) in [
         ("", &frames[..]),
         ("", lines.as_bytes()),
@@ -157,13 +157,13 @@ async fn the_framing_is_detected_from_the_first_message() -> Test {
         ("{\"level\":30,\"msg\":\"ready\"}\n{}\n", &frames),
         ("{\"level\":30,\"msg\":\"ready\"}\n[]\n", lines.as_bytes()),
     ] {
-        let done = feed(["decode"], &[banner.as_bytes(), stream].concat()).await?;
-        let mut expected = found();
+        let outcome = feed(["decode"], &[banner.as_bytes(), stream].concat()).await?;
+        let mut expected = messages();
         if !banner.is_empty() {
             expected.insert(0, passthrough(banner.as_bytes()));
         }
-        assert_eq!(whole(done.events()?)?, expected);
-        assert_eq!(done.code, Some(0));
+        assert_eq!(whole(outcome.events()?)?, expected);
+        assert_eq!(outcome.code, Some(0));
     }
     for (input, expected) in [
         (&b""[..], vec![]),
@@ -181,14 +181,14 @@ async fn a_header_and_a_blank_line_show_that_the_first_line_belongs_to_a_log() -
     let log = r#"{"jsonrpc":"2.0","level":30}"#;
     let message_of = |id: u64| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":1}}"#);
     let input = [format!("{log}\n").into_bytes(), frame(&message_of(1)), frame(&message_of(2))].concat();
-    let done = feed(["decode"], &input).await?;
-    assert_eq!(done.events()?, [message(log), message(&message_of(1)), message(&message_of(2))]);
-    assert_eq!(done.code, Some(0));
+    let outcome = feed(["decode"], &input).await?;
+    assert_eq!(outcome.events()?, [message(log), message(&message_of(1)), message(&message_of(2))]);
+    assert_eq!(outcome.code, Some(0));
     // A header without a blank line is decoded as a line.
     let input = format!("{log}\nContent-Length: 5\n{log}\nContent-Length: 5\n");
-    let done = feed(["decode"], input.as_bytes()).await?;
+    let outcome = feed(["decode"], input.as_bytes()).await?;
     let parse_error = || error(-32700, "parse-error");
-    assert_eq!(done.events()?, [message(log), parse_error(), message(log), parse_error()]);
+    assert_eq!(outcome.events()?, [message(log), parse_error(), message(log), parse_error()]);
     Ok(())
 }
 
@@ -206,15 +206,15 @@ async fn input_in_another_framing_is_reported_with_the_names_of_both_framings() 
         for (framing, name) in
             [("newline", "one message a line"), ("content-length", "Content-Length frames"), ("wipc", "WIPC frames")]
         {
-            let done = decode(framing, input).await?;
-            let context = format!("{other} as {framing}: {}", done.stderr);
+            let outcome = decode(framing, input).await?;
+            let context = format!("{other} as {framing}: {}", outcome.stderr);
             if framing == option {
-                assert_eq!(done.stderr, "", "{context}");
+                assert_eq!(outcome.stderr, "", "{context}");
                 continue;
             }
-            assert_eq!(done.code, Some(1), "{context}");
-            assert_eq!(done.stderr.matches(&format!("looks like {other}, not {name}")).count(), 1, "{context}");
-            assert!(done.stderr.contains(&format!("--framing {option}")), "{context}");
+            assert_eq!(outcome.code, Some(1), "{context}");
+            assert_eq!(outcome.stderr.matches(&format!("looks like {other}, not {name}")).count(), 1, "{context}");
+            assert!(outcome.stderr.contains(&format!("--framing {option}")), "{context}");
         }
     }
     Ok(())
@@ -223,11 +223,11 @@ async fn input_in_another_framing_is_reported_with_the_names_of_both_framings() 
 #[tokio::test]
 async fn a_byte_order_mark_is_an_error_in_a_message_and_noise_elsewhere() -> Test {
     let text = r#"{"jsonrpc":"2.0","method":"a"}"#;
-    let done = feed(["decode"], format!("\u{feff}{text}\n{text}\n").as_bytes()).await?;
-    assert_eq!(done.events()?, [error(-32700, "parse-error"), message(text)]);
-    assert_eq!(done.code, Some(1));
-    let done = feed(["decode"], &["\u{feff}".as_bytes(), &frame(text)].concat()).await?;
-    assert_eq!(whole(done.events()?)?, [passthrough("\u{feff}".as_bytes()), message(text)]);
+    let outcome = feed(["decode"], format!("\u{feff}{text}\n{text}\n").as_bytes()).await?;
+    assert_eq!(outcome.events()?, [error(-32700, "parse-error"), message(text)]);
+    assert_eq!(outcome.code, Some(1));
+    let outcome = feed(["decode"], &["\u{feff}".as_bytes(), &frame(text)].concat()).await?;
+    assert_eq!(whole(outcome.events()?)?, [passthrough("\u{feff}".as_bytes()), message(text)]);
     Ok(())
 }
 

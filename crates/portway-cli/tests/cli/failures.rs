@@ -31,9 +31,9 @@ async fn an_invalid_command_line_exits_with_2_and_the_reason() -> Test {
         (&["call", "add", "-", unix[0], unix[1]], "not JSON"),
         (&["call", "add", "--notify", "--progress", unix[0], unix[1]], "cannot be used with"),
     ] {
-        let done = run(arguments).await?;
-        assert_eq!((done.code, done.stdout.as_str()), (Some(2), ""), "{arguments:?}");
-        assert!(done.stderr.contains(expected), "{arguments:?}: {}", done.stderr);
+        let outcome = run(arguments).await?;
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(2), ""), "{arguments:?}");
+        assert!(outcome.stderr.contains(expected), "{arguments:?}: {}", outcome.stderr);
     }
     Ok(())
 }
@@ -53,9 +53,9 @@ async fn an_unreachable_peer_exits_with_3() -> Test {
         (&["call", "add", "--", "/nonexistent/program"], "Is it installed, and in PATH?"),
         (&["call", "add", "--", "/dev/null"], "Is it executable?"),
     ] {
-        let done = run(arguments).await?;
-        assert_eq!((done.code, done.stdout.as_str()), (Some(3), ""), "{arguments:?}: {}", done.stderr);
-        assert!(done.stderr.contains(expected), "{arguments:?}: {}", done.stderr);
+        let outcome = run(arguments).await?;
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(3), ""), "{arguments:?}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(expected), "{arguments:?}: {}", outcome.stderr);
     }
     Ok(())
 }
@@ -74,10 +74,10 @@ async fn a_script_without_its_interpreter_exits_with_3_and_names_the_interpreter
     ] {
         std::fs::write(&script, first_line)?;
         std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755))?;
-        let done = run(["call", "add", "--", name]).await?;
-        assert_eq!(done.code, Some(3));
-        assert!(done.stderr.contains(&format!("cannot start {name}: {expected}")), "{}", done.stderr);
-        assert!(!done.stderr.contains("Is it installed"), "{}", done.stderr);
+        let outcome = run(["call", "add", "--", name]).await?;
+        assert_eq!(outcome.code, Some(3));
+        assert!(outcome.stderr.contains(&format!("cannot start {name}: {expected}")), "{}", outcome.stderr);
+        assert!(!outcome.stderr.contains("Is it installed"), "{}", outcome.stderr);
     }
     Ok(())
 }
@@ -87,8 +87,8 @@ async fn a_folder_or_an_empty_name_is_not_a_program() -> Test {
     for (name, expected) in
         [("/", "portway: cannot start /: it is a folder\n"), ("", "portway: the program has no name\n")]
     {
-        let done = run(["call", "add", "--", name]).await?;
-        assert_eq!((done.code, done.stderr.as_str()), (Some(3), expected));
+        let outcome = run(["call", "add", "--", name]).await?;
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(3), expected));
     }
     Ok(())
 }
@@ -98,17 +98,17 @@ async fn a_timeout_exits_with_4() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline] {
         let mut server = Server::start(framing).await?;
         let start = Instant::now();
-        let done = run(["call", "wait", "--timeout", "0.3", "--unix", server.path()]).await?;
+        let outcome = run(["call", "wait", "--timeout", "0.3", "--unix", server.path()]).await?;
         assert!(start.elapsed() >= Duration::from_millis(300));
-        assert_eq!((done.code, done.stdout.as_str()), (Some(4), ""));
-        assert!(done.stderr.contains("no answer came within 300ms"), "{}", done.stderr);
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(4), ""));
+        assert!(outcome.stderr.contains("no answer came within 300ms"), "{}", outcome.stderr);
         assert_eq!(timeout(TEST_TIMEOUT, server.received.recv()).await?.as_deref(), Some("waiting"));
         assert_eq!(timeout(TEST_TIMEOUT, server.received.recv()).await?.as_deref(), Some("cancelled"));
     }
     // The program sends no message. The command does not wait until the program exits.
-    let done = run(["call", "wait", "--timeout", "0.1", "--", "sleep", "3600"]).await?;
-    assert_eq!(done.code, Some(4));
-    assert!(done.stderr.contains("The peer sent no message."), "{}", done.stderr);
+    let outcome = run(["call", "wait", "--timeout", "0.1", "--", "sleep", "3600"]).await?;
+    assert_eq!(outcome.code, Some(4));
+    assert!(outcome.stderr.contains("The peer sent no message."), "{}", outcome.stderr);
     Ok(())
 }
 
@@ -156,9 +156,9 @@ async fn a_call_whose_peer_is_lost_exits_with_5() -> Test {
             (&["--", "sh", "-c", "exit 7"], "the program ended before it answered (exit status: 7)"),
             (&["--", "sh", "-c", "read -r line; kill -9 $$"], "the program ended before it answered (signal: 9"),
         ] {
-            let done = run(["call", "add", "--framing", framing].iter().chain(target)).await?;
-            assert_eq!((done.code, done.stdout.as_str()), (Some(5), ""), "{target:?}: {}", done.stderr);
-            assert!(done.stderr.contains(expected), "{target:?}: {}", done.stderr);
+            let outcome = run(["call", "add", "--framing", framing].iter().chain(target)).await?;
+            assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(5), ""), "{target:?}: {}", outcome.stderr);
+            assert!(outcome.stderr.contains(expected), "{target:?}: {}", outcome.stderr);
         }
     }
     Ok(())
@@ -172,9 +172,9 @@ async fn a_protocol_violation_exits_with_5() -> Test {
     let mut frames = vec!["call".to_owned(), "add".to_owned()];
     frames.extend(frame_script(&printed_frame(neither)));
     for arguments in [lines, frames] {
-        let done = run(&arguments).await?;
-        assert_eq!(done.code, Some(5), "{}", done.stderr);
-        assert!(done.stderr.contains("neither result nor error"), "{}", done.stderr);
+        let outcome = run(&arguments).await?;
+        assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("neither result nor error"), "{}", outcome.stderr);
     }
     // A message has arrived in the named framing, so the command must not suggest another framing.
     let script = format!("read line; echo '{neither}'; cat >/dev/null");
@@ -187,10 +187,10 @@ async fn a_protocol_violation_exits_with_5() -> Test {
     cut.extend(frame_script("printf 'Content-Length: 50\\r\\n\\r\\n{\"jsonrpc\"'; exit"));
     for framing in ["--framing=auto", "--framing=content-length"] {
         cut.insert(1, framing.to_owned());
-        let done = run(&cut).await?;
+        let outcome = run(&cut).await?;
         cut.remove(1);
-        assert_eq!(done.code, Some(5), "{}", done.stderr);
-        assert!(done.stderr.contains("the stream ended after "), "{}", done.stderr);
+        assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("the stream ended after "), "{}", outcome.stderr);
     }
     Ok(())
 }
@@ -217,9 +217,9 @@ async fn a_notification_that_cannot_be_sent_exits_with_5() -> Test {
     for framing in ["auto", "content-length", "newline"] {
         let arguments =
             ["call", "log", &params, "--notify", "--framing", framing, "--", "sh", "-c", "exec <&-; exit 3"];
-        let done = run(arguments).await?;
-        assert_eq!(done.code, Some(5), "{framing}: {}", done.stderr);
-        assert!(done.stderr.contains("could not be sent"), "{}", done.stderr);
+        let outcome = run(arguments).await?;
+        assert_eq!(outcome.code, Some(5), "{framing}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains("could not be sent"), "{}", outcome.stderr);
     }
     Ok(())
 }
@@ -239,10 +239,10 @@ async fn an_unread_notification_exits_with_4() -> Test {
     std::fs::write(&file, format!("[\"{}\"]", "x".repeat(5_000_000)))?;
     let (path, params) = (path.to_str().ok_or("no path")?, format!("@{}", file.display()));
     for framing in ["auto", "content-length", "newline"] {
-        let done =
+        let outcome =
             run(["call", "log", &params, "--notify", "--timeout", "0.5", "--framing", framing, "--unix", path]).await?;
-        assert_eq!(done.code, Some(4), "{framing}: {}", done.stderr);
-        assert!(done.stderr.contains("did not read the notification within 500ms"), "{}", done.stderr);
+        assert_eq!(outcome.code, Some(4), "{framing}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains("did not read the notification within 500ms"), "{}", outcome.stderr);
     }
     Ok(())
 }

@@ -11,8 +11,8 @@ async fn sent(framing: &str) -> Result<String, Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("sent");
     let script = format!("cat > '{}'", file.display());
-    let done = run(["call", "log", "[1, 2]", "--notify", "--framing", framing, "--", "sh", "-c", &script]).await?;
-    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    let outcome = run(["call", "log", "[1, 2]", "--notify", "--framing", framing, "--", "sh", "-c", &script]).await?;
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     Ok(fs::read_to_string(file)?)
 }
 
@@ -45,8 +45,8 @@ async fn a_peer_in_either_framing_receives_the_request_once() -> Test {
         let _ = fs::remove_file(&file);
         let mut arguments = vec!["call".to_owned(), "work".to_owned()];
         arguments.extend(script);
-        let done = run(&arguments).await?;
-        assert_eq!((done.code, done.stdout.as_str(), done.stderr.as_str()), (Some(0), "\"yes\"\n", ""));
+        let outcome = run(&arguments).await?;
+        assert_eq!((outcome.code, outcome.stdout.as_str(), outcome.stderr.as_str()), (Some(0), "\"yes\"\n", ""));
         assert_eq!(fs::read_to_string(&file)?, "x\n");
     }
     Ok(())
@@ -65,8 +65,8 @@ async fn every_valid_form_of_a_frame_is_accepted() -> Test {
     ] {
         let mut arguments = vec!["call".to_owned(), "work".to_owned()];
         arguments.extend(frame_script(&format!("printf '{header}'; cat '{path}'")));
-        let done = run(&arguments).await?;
-        assert_eq!((done.code, done.stdout.as_str()), (Some(0), "[\"a\\nb\"]\n"), "{}", done.stderr);
+        let outcome = run(&arguments).await?;
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "[\"a\\nb\"]\n"), "{}", outcome.stderr);
     }
     Ok(())
 }
@@ -75,33 +75,33 @@ async fn every_valid_form_of_a_frame_is_accepted() -> Test {
 async fn the_last_line_of_a_program_needs_no_line_end() -> Test {
     let mut arguments = vec!["call".to_owned(), "work".to_owned()];
     arguments.extend(line_script(r#"printf '{"jsonrpc":"2.0","id":1,"result":0}'; exit"#));
-    let done = run(&arguments).await?;
-    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "0\n"), "{}", done.stderr);
+    let outcome = run(&arguments).await?;
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "0\n"), "{}", outcome.stderr);
     Ok(())
 }
 
 #[tokio::test]
-async fn a_wrong_framing_is_reported_when_it_is_detected() -> Test {
+async fn a_peer_in_another_framing_than_the_named_framing_is_reported() -> Test {
     let mut lines =
         vec!["call".to_owned(), "work".to_owned(), "--framing=content-length".to_owned(), "--timeout=1".to_owned()];
     lines.extend(["--", "sh", "-c", r#"echo '{"jsonrpc":"2.0","method":"hello"}'; cat >/dev/null"#].map(str::to_owned));
-    let done = run(&lines).await?;
-    assert_eq!(done.code, Some(4));
+    let outcome = run(&lines).await?;
+    assert_eq!(outcome.code, Some(4));
     assert!(
-        done.stderr.contains("one message a line, not Content-Length frames: use --framing newline"),
+        outcome.stderr.contains("one message a line, not Content-Length frames: use --framing newline"),
         "{}",
-        done.stderr
+        outcome.stderr
     );
 
     let mut frames = vec!["call".to_owned(), "work".to_owned(), "--framing=newline".to_owned()];
     let hello = printed_frame(r#"{"jsonrpc":"2.0","method":"hello"}"#);
     frames.extend(["--", "sh", "-c", &format!("{hello}; cat >/dev/null")].map(str::to_owned));
-    let done = run(&frames).await?;
-    assert_eq!(done.code, Some(5));
+    let outcome = run(&frames).await?;
+    assert_eq!(outcome.code, Some(5));
     assert!(
-        done.stderr.contains("Content-Length frames, not one message a line: use --framing content-length"),
+        outcome.stderr.contains("Content-Length frames, not one message a line: use --framing content-length"),
         "{}",
-        done.stderr
+        outcome.stderr
     );
     Ok(())
 }
@@ -119,15 +119,15 @@ async fn a_log_line_in_json_before_the_first_message_is_not_a_message() -> Test 
     ] {
         let mut arguments = vec!["call".to_owned(), "work".to_owned()];
         arguments.extend(script);
-        let done = run(&arguments).await?;
-        assert_eq!((done.code, done.stdout.as_str()), (Some(0), "\"yes\"\n"), "{}", done.stderr);
+        let outcome = run(&arguments).await?;
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "\"yes\"\n"), "{}", outcome.stderr);
     }
     for framing in ["--framing=content-length", "--framing=auto"] {
         let mut arguments = vec!["call".to_owned(), "work".to_owned(), framing.to_owned(), "--timeout=1".to_owned()];
         arguments.extend(frame_script(log));
-        let done = run(&arguments).await?;
-        assert_eq!(done.code, Some(4), "{}", done.stderr);
-        assert!(!done.stderr.contains("The peer uses"), "{}", done.stderr);
+        let outcome = run(&arguments).await?;
+        assert_eq!(outcome.code, Some(4), "{}", outcome.stderr);
+        assert!(!outcome.stderr.contains("The peer uses"), "{}", outcome.stderr);
     }
     Ok(())
 }

@@ -10,8 +10,8 @@ use crate::command::{TEST_TIMEOUT, Test, portway, run};
 
 #[tokio::test]
 async fn help_names_each_command_and_its_options() -> Test {
-    let done = run(["--help"]).await?;
-    assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""));
+    let outcome = run(["--help"]).await?;
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""));
     for word in [
         "call",
         "tap",
@@ -21,7 +21,7 @@ async fn help_names_each_command_and_its_options() -> Test {
         "portway call add '[1, 2]' -- ./my-server",
         "portway help COMMAND",
     ] {
-        assert!(done.stdout.contains(word), "{word}: {}", done.stdout);
+        assert!(outcome.stdout.contains(word), "{word}: {}", outcome.stdout);
     }
     for (command, words) in [
         (
@@ -44,24 +44,24 @@ async fn help_names_each_command_and_its_options() -> Test {
         ("validate", &["--response", "--lines", "--json", "Exit codes", "Examples"]),
         ("completions", &["bash", "zsh", "fish", "elvish", "powershell", "Examples"]),
     ] {
-        let done = run([command, "--help"]).await?;
-        assert_eq!(done.code, Some(0));
+        let outcome = run([command, "--help"]).await?;
+        assert_eq!(outcome.code, Some(0));
         for word in words {
-            assert!(done.stdout.contains(word), "{word}: {}", done.stdout);
+            assert!(outcome.stdout.contains(word), "{word}: {}", outcome.stdout);
         }
-        assert_eq!(run(["help", command]).await?.stdout, done.stdout);
+        assert_eq!(run(["help", command]).await?.stdout, outcome.stdout);
     }
     Ok(())
 }
 
 #[tokio::test]
 async fn without_a_command_help_is_printed() -> Test {
-    let done = run([] as [&str; 0]).await?;
-    assert_eq!(done.code, Some(2));
-    assert!(done.stderr.contains("portway call add"), "{}", done.stderr);
-    let done = run(["cal"]).await?;
-    assert_eq!(done.code, Some(2));
-    assert!(done.stderr.contains("'call'"), "the error must suggest a command: {}", done.stderr);
+    let outcome = run([] as [&str; 0]).await?;
+    assert_eq!(outcome.code, Some(2));
+    assert!(outcome.stderr.contains("portway call add"), "{}", outcome.stderr);
+    let outcome = run(["cal"]).await?;
+    assert_eq!(outcome.code, Some(2));
+    assert!(outcome.stderr.contains("'call'"), "the error must suggest a command: {}", outcome.stderr);
     Ok(())
 }
 
@@ -76,22 +76,22 @@ async fn the_version_is_that_of_the_package() -> Test {
 #[tokio::test]
 async fn each_shell_has_completions() -> Test {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let done = run(["completions", shell]).await?;
-        assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""));
+        let outcome = run(["completions", shell]).await?;
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""));
         for word in ["decode", "validate", "framing", "max-bytes", "to-file", "direction"] {
-            assert!(done.stdout.contains(word), "{shell}: {word}");
+            assert!(outcome.stdout.contains(word), "{shell}: {word}");
         }
     }
-    let done = run(["completions", "sh"]).await?;
-    assert_eq!(done.code, Some(2));
-    assert!(done.stderr.contains("bash"), "{}", done.stderr);
+    let outcome = run(["completions", "sh"]).await?;
+    assert_eq!(outcome.code, Some(2));
+    assert!(outcome.stderr.contains("bash"), "{}", outcome.stderr);
     Ok(())
 }
 
 #[tokio::test]
 async fn bash_loads_its_completions_and_completes_a_word() -> Test {
     let script = run(["completions", "bash"]).await?.stdout;
-    for (arguments, then, expected) in [
+    for (arguments, completion_call, expected) in [
         (&["-n"][..], "", ""),
         (
             &[],
@@ -103,7 +103,7 @@ async fn bash_loads_its_completions_and_completes_a_word() -> Test {
         bash.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
         let mut child = bash.spawn()?;
         let mut stdin = child.stdin.take().ok_or("no standard input")?;
-        stdin.write_all(format!("{script}\n{then}\n").as_bytes()).await?;
+        stdin.write_all(format!("{script}\n{completion_call}\n").as_bytes()).await?;
         drop(stdin);
         let output = timeout(TEST_TIMEOUT, child.wait_with_output()).await??;
         assert!(output.status.success());

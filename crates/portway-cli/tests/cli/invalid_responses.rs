@@ -23,6 +23,7 @@ fn answering(framing: Framing, body: &Path) -> Vec<String> {
     }
 }
 
+/// Calls `work` of a program without a timeout. `program` has the arguments that start the program.
 async fn call(options: &[&str], program: Vec<String>) -> Result<Run, Box<dyn Error>> {
     let mut arguments: Vec<String> = ["call", "work", "--timeout=0"].iter().map(|text| (*text).to_owned()).collect();
     arguments.extend(options.iter().map(|text| (*text).to_owned()));
@@ -47,12 +48,12 @@ async fn an_unreadable_answer_ends_the_call_at_once_and_is_not_reported_as_an_er
         for framing in [Framing::ContentLength, Framing::Newline] {
             let name = if framing == Framing::Newline { "newline" } else { "content-length" };
             for option in ["--framing=auto".to_owned(), format!("--framing={name}")] {
-                let done = call(&[&option, "--max-bytes=20000"], answering(framing, file.path())).await?;
-                let context = format!("{result:.20} {framing} {option}: {}", done.stderr);
-                assert_eq!((done.code, done.stdout.as_str()), (Some(5), ""), "{context}");
-                assert!(done.stderr.contains("the answer of the peer cannot be read: "), "{context}");
-                assert!(done.stderr.contains(expected), "{context}");
-                assert!(!done.stderr.contains("answered with an error"), "{context}");
+                let outcome = call(&[&option, "--max-bytes=20000"], answering(framing, file.path())).await?;
+                let context = format!("{result:.20} {framing} {option}: {}", outcome.stderr);
+                assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(5), ""), "{context}");
+                assert!(outcome.stderr.contains("the answer of the peer cannot be read: "), "{context}");
+                assert!(outcome.stderr.contains(expected), "{context}");
+                assert!(!outcome.stderr.contains("answered with an error"), "{context}");
             }
         }
     }
@@ -64,16 +65,16 @@ async fn an_answer_over_the_limit_ends_the_call_and_names_the_option() -> Test {
     let server = Server::start(Framing::ContentLength).await?;
     for framing in ["auto", "content-length"] {
         let arguments = ["call", "large", "[50000]", "--unix", server.path(), "--framing", framing, "--timeout=0"];
-        let done = run(arguments.iter().chain(&["--max-bytes", "10000"])).await?;
-        assert_eq!(done.code, Some(5), "{}", done.stderr);
-        assert!(done.stderr.contains("--max-bytes BYTES allows longer messages"), "{}", done.stderr);
+        let outcome = run(arguments.iter().chain(&["--max-bytes", "10000"])).await?;
+        assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("--max-bytes BYTES allows longer messages"), "{}", outcome.stderr);
     }
     // The first message is longer than the limit, so the framing is detected before the message has ended.
     let file = tempfile::NamedTempFile::new()?;
     fs::write(&file, format!(r#"{{"jsonrpc":"2.0","id":1,"result":"{}"}}"#, "x".repeat(200_000)))?;
-    let done = call(&["--max-bytes=100000"], answering(Framing::Newline, file.path())).await?;
-    assert_eq!(done.code, Some(5), "{}", done.stderr);
-    assert!(done.stderr.contains("--max-bytes BYTES allows longer messages"), "{}", done.stderr);
+    let outcome = call(&["--max-bytes=100000"], answering(Framing::Newline, file.path())).await?;
+    assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("--max-bytes BYTES allows longer messages"), "{}", outcome.stderr);
     Ok(())
 }
 

@@ -21,8 +21,8 @@ async fn no_descendant_of_a_program_is_left() -> Test {
         for shape in SHAPES {
             let tree = Tree::new(shape, handles_term)?;
             let arguments = ["call", "start", "--timeout=0", "--framing=newline", "--"].map(str::to_owned);
-            let done = run(arguments.into_iter().chain(tree.command())).await?;
-            assert_eq!((done.code, done.stdout.as_str()), (Some(0), "true\n"), "{shape:?}: {}", done.stderr);
+            let outcome = run(arguments.into_iter().chain(tree.command())).await?;
+            assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "true\n"), "{shape:?}: {}", outcome.stderr);
             // The system needs some time to end killed processes.
             let limit = if handles_term { Duration::ZERO } else { Duration::from_secs(10) };
             assert_eq!(tree.processes_after(limit), [""; 0], "{shape:?}");
@@ -44,8 +44,8 @@ async fn a_program_may_print_more_during_its_shutdown() -> Test {
             ("--timeout=0", format!("{ANSWER}; cat >/dev/null; {last_output}")),
             ("--notify", format!("cat >/dev/null; {last_output}")),
         ] {
-            let done = run(["call", "save", option, "--framing", framing, "--", "sh", "-c", &script]).await?;
-            assert_eq!(done.code, Some(0), "{framing}, {option}: {}", done.stderr);
+            let outcome = run(["call", "save", option, "--framing", framing, "--", "sh", "-c", &script]).await?;
+            assert_eq!(outcome.code, Some(0), "{framing}, {option}: {}", outcome.stderr);
             assert_eq!(fs::read_to_string(&file).unwrap_or_default(), "saved\n", "{framing}, {option}");
             fs::remove_file(&file)?;
         }
@@ -59,9 +59,9 @@ async fn the_exit_of_a_program_is_noticed_although_a_descendant_has_its_pipes_op
         let tree = Tree::new(Shape::ForksAgain, true)?;
         let script = tree.command()[2].replace(ANSWER, "head -c 1 >/dev/null; exit 7");
         let start = Instant::now();
-        let done = run(["call", "add", "--timeout=0", "--framing", framing, "--", "sh", "-c", &script]).await?;
-        assert_eq!(done.code, Some(5), "{}", done.stderr);
-        assert!(done.stderr.contains("the program ended before it answered (exit status: 7)"), "{}", done.stderr);
+        let outcome = run(["call", "add", "--timeout=0", "--framing", framing, "--", "sh", "-c", &script]).await?;
+        assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("the program ended before it answered (exit status: 7)"), "{}", outcome.stderr);
         // The call takes half a second on an idle machine.
         assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
         assert_eq!(tree.processes_after(Duration::ZERO), [""; 0], "{framing}");
@@ -96,8 +96,8 @@ async fn a_second_signal_kills_the_program() -> Test {
     let child = portway(arguments.into_iter().chain(command)).spawn()?;
     tree.wait()?;
     let pid = child.id().ok_or("no process")?.to_string();
-    // The system merges a second signal with the first signal until the command has handled the first one. So this test
-    // sends signals until the command has exited.
+    // Until the command has handled the first signal, the system may merge a second signal with it. So this test sends
+    // signals until the command has exited.
     let signals = async {
         let kill = || Command::new("kill").args(["-INT", &pid]).stderr(Stdio::null()).status();
         while kill().await.is_ok_and(|status| status.success()) {
@@ -178,7 +178,7 @@ async fn a_signal_that_the_parent_ignores_stays_ignored() -> Test {
 async fn the_command_exits_with_3_if_a_thread_or_a_process_cannot_be_started() -> Test {
     let folder = tempfile::tempdir()?;
     // The limit does not apply to root, so root runs the command as another user. This user needs access to the
-    // command, so the test copies it.
+    // command, so the test copies the file of the command.
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755))?;
     let portway = folder.path().join("portway");
     fs::copy(env!("CARGO_BIN_EXE_portway"), &portway)?;

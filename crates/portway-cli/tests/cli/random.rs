@@ -24,6 +24,7 @@ impl Random {
         self.state.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
+    /// Returns a number below `end`.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         ((self.next() >> 33) as usize) % end.max(1)
     }

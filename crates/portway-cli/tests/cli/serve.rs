@@ -37,6 +37,7 @@ impl Serving {
         address.ok_or_else(|| io::Error::other(format!("not an address: {line:?}")))
     }
 
+    /// Sends SIGTERM to the command.
     fn signal(&self) -> io::Result<()> {
         let process = self.child.id().and_then(|id| rustix::process::Pid::from_raw(id as i32));
         let process = process.ok_or_else(|| io::Error::other("the command has ended"))?;
@@ -216,18 +217,18 @@ async fn only_connections_with_an_allowed_origin_host_and_token_are_admitted() -
         assert!(error.ends_with(status), "{error}");
     }
     let call = ["call", "ping", "--ws", &url];
-    let done = run(call).await?;
-    assert_eq!((done.code, done.stdout.as_str()), (Some(3), ""));
-    assert!(done.stderr.contains("the server refused the WebSocket: 401 Unauthorized"), "{}", done.stderr);
-    assert!(done.stderr.contains("--header NAME:VALUE"), "{}", done.stderr);
-    let done = run(call.iter().chain(&["--header", "Authorization: Bearer s3cret-token"])).await?;
-    assert_eq!((done.code, done.stdout.as_str(), done.stderr.as_str()), (Some(0), "{\"pong\":true}\n", ""));
+    let outcome = run(call).await?;
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(3), ""));
+    assert!(outcome.stderr.contains("the server refused the WebSocket: 401 Unauthorized"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("--header NAME:VALUE"), "{}", outcome.stderr);
+    let outcome = run(call.iter().chain(&["--header", "Authorization: Bearer s3cret-token"])).await?;
+    assert_eq!((outcome.code, outcome.stdout.as_str(), outcome.stderr.as_str()), (Some(0), "{\"pong\":true}\n", ""));
     let folder = tempfile::tempdir()?;
     let header = folder.path().join("header");
     fs::write(&header, "Bearer s3cret-token\n")?;
     let header = format!("Authorization:@{}", header.display());
-    let done = run(call.iter().chain(&["--header", &header])).await?;
-    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "{\"pong\":true}\n"));
+    let outcome = run(call.iter().chain(&["--header", &header])).await?;
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "{\"pong\":true}\n"));
     Ok(())
 }
 
@@ -235,28 +236,28 @@ async fn only_connections_with_an_allowed_origin_host_and_token_are_admitted() -
 async fn a_call_over_a_websocket_has_the_exit_codes_of_other_calls() -> Test {
     let mut serving = Serving::start(&["--ws", "127.0.0.1:0", "--demo"])?;
     let url = serving.address().await?;
-    let done = run(["call", "echo", r#"{"a": "ä"}"#, "--ws", &url]).await?;
-    assert_eq!((done.code, done.stdout.as_str(), done.stderr.as_str()), (Some(0), "{\"a\":\"ä\"}\n", ""));
-    let done = run(["call", "unknown", "--ws", &url]).await?;
-    assert_eq!((done.code, done.stdout.as_str()), (Some(1), ""));
-    let done = run(["call", "slow", "[60000]", "--timeout", "0.3", "--ws", &url]).await?;
-    assert_eq!(done.code, Some(4));
-    assert!(!done.stderr.contains("framing"), "{}", done.stderr);
-    let done = run(["call", "ping", "--notify", "--ws", &url]).await?;
-    assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""));
-    let done = run(["call", "ping", "--ws", "ws://127.0.0.1:1/?key=secret"]).await?;
-    assert_eq!(done.code, Some(3));
-    assert!(done.stderr.starts_with("portway: cannot connect: 127.0.0.1:1: "), "{}", done.stderr);
-    assert!(!done.stderr.contains("secret"), "{}", done.stderr);
+    let outcome = run(["call", "echo", r#"{"a": "ä"}"#, "--ws", &url]).await?;
+    assert_eq!((outcome.code, outcome.stdout.as_str(), outcome.stderr.as_str()), (Some(0), "{\"a\":\"ä\"}\n", ""));
+    let outcome = run(["call", "unknown", "--ws", &url]).await?;
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(1), ""));
+    let outcome = run(["call", "slow", "[60000]", "--timeout", "0.3", "--ws", &url]).await?;
+    assert_eq!(outcome.code, Some(4));
+    assert!(!outcome.stderr.contains("framing"), "{}", outcome.stderr);
+    let outcome = run(["call", "ping", "--notify", "--ws", &url]).await?;
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""));
+    let outcome = run(["call", "ping", "--ws", "ws://127.0.0.1:1/?key=secret"]).await?;
+    assert_eq!(outcome.code, Some(3));
+    assert!(outcome.stderr.starts_with("portway: cannot connect: 127.0.0.1:1: "), "{}", outcome.stderr);
+    assert!(!outcome.stderr.contains("secret"), "{}", outcome.stderr);
     for (arguments, problem) in [
         (&["--ws", "http://localhost"][..], "it must begin with ws:// or wss://"),
         (&["--ws", "ws://localhost", "--framing", "newline"], "cannot be used with"),
         (&["--tcp", "localhost:1", "--header", "A:b"], "--header is for --ws URL"),
         (&["--ws", "ws://localhost", "--header", "no colon"], "it must be NAME:VALUE"),
     ] {
-        let done = run(["call", "ping"].iter().chain(arguments)).await?;
-        assert_eq!(done.code, Some(2), "{arguments:?}");
-        assert!(done.stderr.contains(problem), "{arguments:?}: {}", done.stderr);
+        let outcome = run(["call", "ping"].iter().chain(arguments)).await?;
+        assert_eq!(outcome.code, Some(2), "{arguments:?}");
+        assert!(outcome.stderr.contains(problem), "{arguments:?}: {}", outcome.stderr);
     }
     Ok(())
 }
@@ -281,9 +282,9 @@ async fn wrong_arguments_and_used_ports_are_reported() -> Test {
         (&["--ws", &address, "--demo"], 3, "cannot listen on "),
         (&["--tcp", &address, "--demo"], 3, "cannot listen on "),
     ] {
-        let done = run(["serve"].iter().chain(arguments)).await?;
-        assert_eq!(done.code, Some(code), "{arguments:?}: {}", done.stderr);
-        assert!(done.stderr.contains(problem), "{arguments:?}: {}", done.stderr);
+        let outcome = run(["serve"].iter().chain(arguments)).await?;
+        assert_eq!(outcome.code, Some(code), "{arguments:?}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(problem), "{arguments:?}: {}", outcome.stderr);
     }
     // If the program cannot be started, the command prints a message and closes the connection.
     let mut serving = Serving::start(&["--ws", "127.0.0.1:0", "--", "/nowhere/program"])?;

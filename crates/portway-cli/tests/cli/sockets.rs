@@ -17,8 +17,8 @@ async fn the_command_waits_for_a_busy_unix_socket() -> Test {
     let (listener, waiting) = full_listener(&path)?;
     let arguments = ["call", "add", "[1, 2]", "--framing", "newline", "--unix", path.to_str().ok_or("no path")?];
     let mut child = portway(arguments).args(["--timeout", "60"]).spawn()?;
-    // A command that does not wait fails during this pause. On a busy machine, the command may start only after the
-    // pause, so the next line cannot fail.
+    // A command that does not wait exits during this pause, and the next line fails. On a busy machine, the command may
+    // start only after the pause. Then the next line checks nothing.
     sleep(Duration::from_millis(300)).await;
     assert_eq!(child.try_wait()?, None, "the command must wait for the socket");
     let listener = UnixListener::from_std(BlockingListener::from(listener))?;
@@ -41,9 +41,9 @@ async fn the_command_exits_with_3_if_the_socket_stays_busy_until_the_timeout() -
     let path = folder.path().join("busy.sock");
     let _busy = full_listener(&path)?;
     let path = path.to_str().ok_or("no path")?;
-    let done = run(["call", "add", "--timeout", "0.3", "--unix", path]).await?;
-    assert_eq!(done.code, Some(3));
-    assert!(done.stderr.contains(&format!("cannot connect to {path} in time")), "{}", done.stderr);
+    let outcome = run(["call", "add", "--timeout", "0.3", "--unix", path]).await?;
+    assert_eq!(outcome.code, Some(3));
+    assert!(outcome.stderr.contains(&format!("cannot connect to {path} in time")), "{}", outcome.stderr);
     Ok(())
 }
 
@@ -56,11 +56,11 @@ async fn a_socket_in_the_abstract_namespace_is_named_with_an_at_sign() -> Test {
         peer.method("add", |(a, b): (i64, i64), _: Context| async move { Ok::<_, RpcError>(a + b) });
     }));
     assert!(!std::fs::exists(&name)?);
-    let done = run(["call", "add", "[1, 2]", "--unix", &name]).await?;
-    assert_eq!((done.code, done.stdout.as_str(), done.stderr.as_str()), (Some(0), "3\n", ""));
+    let outcome = run(["call", "add", "[1, 2]", "--unix", &name]).await?;
+    assert_eq!((outcome.code, outcome.stdout.as_str(), outcome.stderr.as_str()), (Some(0), "3\n", ""));
     serving.abort();
-    let done = run(["call", "add", "--unix", "@portway-nobody-listens-here"]).await?;
-    assert_eq!(done.code, Some(3));
-    assert!(done.stderr.contains("cannot connect to @portway-nobody-listens-here: "), "{}", done.stderr);
+    let outcome = run(["call", "add", "--unix", "@portway-nobody-listens-here"]).await?;
+    assert_eq!(outcome.code, Some(3));
+    assert!(outcome.stderr.contains("cannot connect to @portway-nobody-listens-here: "), "{}", outcome.stderr);
     Ok(())
 }

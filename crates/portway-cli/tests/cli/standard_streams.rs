@@ -32,7 +32,8 @@ fn command(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
 const ECHO: &str = r#"IFS= read -r line; line=${line#*'"params":'}; line=${line%\}}
     line=${line%%',"id":'*}; printf '{"jsonrpc":"2.0","id":1,"result":%s}\n' "$line"; cat >/dev/null"#;
 
-/// Returns each command that reads standard input, with a large input for it. Most of the outputs are large, too.
+/// Returns each command that reads standard input, and a large input for the command. Most of the outputs are large,
+/// too.
 fn commands() -> Vec<(Command, Vec<u8>)> {
     let message =
         |number: usize| format!(r#"{{"jsonrpc":"2.0","id":{number},"result":"{}"}}"#, payload(number, 50_000));

@@ -156,7 +156,7 @@ async fn progress_is_shown_on_a_terminal() -> Test {
             .kill_on_drop(true)
             .spawn()?;
         let mut terminal = script.stdout.take().ok_or("no output")?;
-        // Opening a FIFO for writing waits until the command opens it for reading.
+        // Opening the FIFO for writing waits until the command opens the FIFO for reading.
         let open = tokio::task::spawn_blocking(move || OpenOptions::new().write(true).open(fifo));
         let mut input = timeout(TEST_TIMEOUT, open).await???;
         let mut shown = Vec::new();
@@ -164,7 +164,7 @@ async fn progress_is_shown_on_a_terminal() -> Test {
             let shown = String::from_utf8_lossy(shown);
             (1..100).any(|count| shown.contains(&format!("\r0 MB, {count} messages, {count} errors\u{1b}[K")))
         };
-        // Once the command has run for one second, it prints figures when it reads input.
+        // After one second, the command prints figures whenever it reads input.
         let start = Instant::now();
         while if is_shown { !has_figures(&shown) } else { start.elapsed() < Duration::from_secs(3) } {
             assert!(start.elapsed() < TEST_TIMEOUT, "{output}: {}", String::from_utf8_lossy(&shown));
@@ -211,7 +211,8 @@ async fn a_hundred_megabytes_take_the_memory_of_one_message() -> Test {
     for framing in ["content-length", "newline", "auto"] {
         let mut decoding = Decoding::start(&["--framing", framing, "--max-bytes", "1000000"])?;
         let writing = async {
-            // The noise comes first and does not show the framing. It has no line end, and must not be buffered.
+            // The noise comes first, and does not show the framing. The noise has no line end, and must not be
+            // buffered.
             for part in [&noise, &oversize, &messages] {
                 decoding.stdin.write_all(part).await?;
             }

@@ -47,7 +47,7 @@ impl Tapping {
         Ok(kill_process(process, signal)?)
     }
 
-    /// Waits for the exit. Returns the exit code, the rest of the output, and standard error.
+    /// Closes the input, and waits for the exit. Returns the exit code, the rest of the output, and standard error.
     pub(crate) fn end(mut self) -> Result<Ended, Box<dyn Error>> {
         drop(self.stdin.take());
         let mut stderr = self.child.stderr.take().ok_or("no standard error")?;
@@ -130,7 +130,8 @@ fn the_corpora_of_all_codecs_pass_unchanged_in_any_pieces() -> Test {
         ("connection", &["auto"]),
         ("websocket", &["content-length"]),
     ] {
-        // One stream has all files, because each command takes some time to start. Garbage is between them.
+        // One stream has all files, because each command takes some time to start. Random bytes are
+        // between the files.
         let mut input = Vec::new();
         for path in corpus(name)? {
             input.extend(fs::read(path)?);
@@ -151,7 +152,7 @@ fn the_corpora_of_all_codecs_pass_unchanged_in_any_pieces() -> Test {
 }
 
 #[test]
-fn ten_thousand_random_messages_are_recorded_as_they_crossed() -> Test {
+fn ten_thousand_random_messages_are_recorded_unchanged_and_in_order() -> Test {
     const MESSAGES: usize = 10_000;
     const WINDOW: usize = 100;
     let folder = tempfile::tempdir()?;
@@ -165,7 +166,7 @@ fn ten_thousand_random_messages_are_recorded_as_they_crossed() -> Test {
         let (mut reader, mut lines) = (fs::File::open(&file)?, 0);
         let mut sent = Vec::new();
         while sent.len() < MESSAGES {
-            let messages: Vec<String> = (0..WINDOW).map(|place| message(&mut random, sent.len() + place)).collect();
+            let messages: Vec<String> = (0..WINDOW).map(|index| message(&mut random, sent.len() + index)).collect();
             let mut bytes = Vec::new();
             messages.iter().for_each(|message| framing.encode(message, &mut bytes));
             for piece in random.pieces(&bytes) {
@@ -173,7 +174,7 @@ fn ten_thousand_random_messages_are_recorded_as_they_crossed() -> Test {
             }
             assert!(tapping.read(bytes.len())? == bytes, "{framing} {random}");
             sent.extend(messages);
-            // The file has all records but a few, so no record is left out.
+            // The test waits until the file has nearly all records, so the command leaves out no record.
             let start = Instant::now();
             while lines < 2 * sent.len() {
                 let mut more = Vec::new();
@@ -300,7 +301,7 @@ fn a_second_signal_kills_a_program_that_ignores_the_first() -> Test {
     let mut tapping = Tapping::start(&["--", "sh", "-c", "trap '' TERM; echo there; while :; do sleep 0.05; done"])?;
     tapping.read(6)?;
     let start = Instant::now();
-    // The system merges a second signal with the first one until the command has handled the first one.
+    // Until the command has handled the first signal, the system may merge a second signal with it.
     while tapping.child.try_wait()?.is_none() {
         assert!(start.elapsed() < TEST_TIMEOUT, "the command has not exited");
         let _ = tapping.signal(Signal::INT);
@@ -321,13 +322,13 @@ fn a_descendant_that_keeps_the_output_open_does_not_keep_the_command_running() -
 }
 
 #[test]
-fn a_reader_of_the_copy_that_stops_delays_nothing() -> Test {
+fn a_stopped_reader_of_the_records_does_not_delay_the_bytes() -> Test {
     const MESSAGES: usize = 3_000;
     let folder = tempfile::tempdir()?;
     let fifo = folder.path().join("records");
     assert!(Command::new("mkfifo").arg(&fifo).status()?.success());
     let message = format!("{}\n", json!({ "jsonrpc": "2.0", "method": "m", "params": ["x".repeat(1_000)] }));
-    // The FIFO has no reader; or a reader opens it, and reads nothing until the end.
+    // First, the FIFO has no reader. Then a reader opens the FIFO, and reads nothing until the end.
     for has_reader in [false, true] {
         let mut tapping = Tapping::start(&["--to-file", fifo.to_str().ok_or("no path")?, "--", "cat"])?;
         let path = fifo.clone();

@@ -19,12 +19,13 @@ const PROGRAM: &str = r#"read -r line; echo '{"jsonrpc":"2.0","id":1,"result":3}
 read -r line; read -r line
 echo '{"jsonrpc":"2.0","id":"x","error":{"code":-32601,"message":"Method not found"}}'; cat >/dev/null"#;
 
+/// Runs the session through the command. Returns the printed lines without the time.
 async fn lines(options: &[&str]) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let arguments = [&["tap"], options, &["--", "sh", "-c", PROGRAM]].concat();
-    let done = feed(arguments, SESSION.as_bytes()).await?;
-    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    let outcome = feed(arguments, SESSION.as_bytes()).await?;
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     // The first column is the time.
-    Ok(done.stderr.lines().map(|line| line.get(10..).unwrap_or_default().to_owned()).collect())
+    Ok(outcome.stderr.lines().map(|line| line.get(10..).unwrap_or_default().to_owned()).collect())
 }
 
 #[tokio::test]
@@ -89,13 +90,13 @@ async fn a_line_has_a_bounded_width_and_no_control_characters() -> Test {
         "{}\n\u{202e}\u{1b}[2J garbage \u{7}\n",
         serde_json::json!({ "jsonrpc": "2.0", "id": long, "method": long, "params": [long] })
     );
-    let done = feed(["tap", "--framing", "newline", "--", "sh", "-c", "cat >/dev/null"], input.as_bytes()).await?;
-    let lines: Vec<_> = done.stderr.lines().collect();
-    assert_eq!(lines.len(), 4, "{}", done.stderr);
-    assert!(lines.iter().all(|line| line.chars().count() <= 160), "{}", done.stderr);
+    let outcome = feed(["tap", "--framing", "newline", "--", "sh", "-c", "cat >/dev/null"], input.as_bytes()).await?;
+    let lines: Vec<_> = outcome.stderr.lines().collect();
+    assert_eq!(lines.len(), 4, "{}", outcome.stderr);
+    assert!(lines.iter().all(|line| line.chars().count() <= 160), "{}", outcome.stderr);
     assert!(lines[1].contains("→ request       ääää") && lines[1].ends_with('…'), "{}", lines[1]);
     let is_hidden = |character: char| character.is_control() || character == '\u{202e}';
-    assert!(!lines.iter().any(|line| line.contains(is_hidden)), "{}", done.stderr);
+    assert!(!lines.iter().any(|line| line.contains(is_hidden)), "{}", outcome.stderr);
     Ok(())
 }
 

@@ -71,7 +71,7 @@ fn if_closed(file: &Path, count: usize) -> Option<Vec<Value>> {
     (read.iter().filter(|record| record["kind"] == "close").count() >= count).then_some(read)
 }
 
-/// Waits until the file has `count` records of the kind `close`.
+/// Waits until the file has `count` records of the kind `close`. Returns all records.
 fn closed(file: &Path, count: usize) -> Result<Vec<Value>, Box<dyn Error>> {
     let start = Instant::now();
     loop {
@@ -83,7 +83,7 @@ fn closed(file: &Path, count: usize) -> Result<Vec<Value>, Box<dyn Error>> {
     }
 }
 
-/// Waits as [`closed`] does, while other tasks run.
+/// Waits as [`closed`] does, but without blocking the thread, since other tasks must run.
 async fn until_closed(file: &Path, count: usize) -> Result<Vec<Value>, Box<dyn Error>> {
     let wait = async {
         loop {
@@ -96,7 +96,7 @@ async fn until_closed(file: &Path, count: usize) -> Result<Vec<Value>, Box<dyn E
     Ok(timeout(TEST_TIMEOUT, wait).await?)
 }
 
-/// Sends back all bytes, and then ends its output.
+/// Starts a thread that sends back all bytes of `stream`, and then calls `end`.
 fn echo(mut stream: impl Read + Write + Send + 'static, end: impl FnOnce() + Send + 'static) {
     thread::spawn(move || {
         let mut chunk = [0; 10_000];
@@ -190,25 +190,25 @@ fn every_byte_and_half_close_passes_over_unix_sockets_and_tcp() -> Test {
 }
 
 #[tokio::test]
-async fn what_is_recorded_is_what_crossed_on_a_socket() -> Test {
+async fn messages_on_a_socket_are_recorded_unchanged() -> Test {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("records.jsonl");
     for framing in [Framing::ContentLength, Framing::Newline] {
         let server = Server::start(framing).await?;
         let own = folder.path().join("own.sock");
         let tap = Tap::start(own.to_str().ok_or("no path")?, server.path(), &file)?;
-        let (native, mut near) = portway::tap::Tap::channel();
-        let client = Client::new(Transport::unix(&own, framing).await?.with_tap(&native));
+        let (client_tap, mut client_records) = portway::tap::Tap::channel();
+        let client = Client::new(Transport::unix(&own, framing).await?.with_tap(&client_tap));
         for number in 0..200 {
             let echo = client.call::<(u32, String)>("echo", &(number, "ä\n".repeat(number as usize)));
             assert_eq!(echo.timeout(TEST_TIMEOUT).await?.0, number);
         }
         client.destroy();
         client.closed().await;
-        drop(native);
+        drop(client_tap);
         drop(client);
         let (mut sent, mut received) = (Vec::new(), Vec::new());
-        while let Some(record) = timeout(TEST_TIMEOUT, near.next()).await? {
+        while let Some(record) = timeout(TEST_TIMEOUT, client_records.next()).await? {
             if let portway::tap::RecordKind::Message { direction, text, .. } = record.kind {
                 if direction == portway::tap::Direction::Sent { &mut sent } else { &mut received }.push(text);
             }
@@ -260,11 +260,11 @@ async fn a_websocket_passes_with_its_handshake_messages_and_close_code() -> Test
     let foreign =
         WebSocketOptions::new().header("Authorization", "Bearer secret").header("Origin", "http://evil.example");
     assert!(foreign.connect(&tap.address).await.is_err_and(|error| error.to_string().contains("403")));
-    // The command refuses a foreign host, because it replaces this header.
+    // The command itself refuses a foreign host, because it replaces the header Host.
     let rebound = WebSocketOptions::new().header("Authorization", "Bearer secret").header("Host", "evil.example");
     assert!(rebound.connect(&tap.address).await.is_err_and(|error| error.to_string().contains("403")));
 
-    // The close code of the server reaches the client.
+    // The end of the command closes the connection of a client without a close frame.
     let options = WebSocketOptions::new().header("Authorization", "Bearer secret");
     let client = Client::new(options.connect(&tap.address).await?);
     assert_eq!(client.call::<(u32,)>("echo", &(1,)).timeout(TEST_TIMEOUT).await?, (1,));
@@ -272,7 +272,6 @@ async fn a_websocket_passes_with_its_handshake_messages_and_close_code() -> Test
     let (code, stderr) = tap.end()?;
     assert_eq!(code, Some(0));
     assert!(stderr.contains("a request was refused: Host must be"), "{stderr}");
-    // The connection was closed without a close frame.
     assert!(!matches!(timeout(TEST_TIMEOUT, client.closed()).await?, Closed::WebSocket { .. }));
     Ok(())
 }
@@ -416,9 +415,9 @@ async fn a_missing_server_and_impossible_addresses_are_reported() -> Test {
         (&["--listen", "/does/not/exist", "--to", "127.0.0.1:1"], 3, "cannot listen on /does/not/exist"),
         (&[], 2, "PROGRAM"),
     ] {
-        let done = run(["tap"].iter().chain(arguments)).await?;
-        assert_eq!(done.code, Some(code), "{}", done.stderr);
-        assert!(done.stderr.contains(problem), "{}", done.stderr);
+        let outcome = run(["tap"].iter().chain(arguments)).await?;
+        assert_eq!(outcome.code, Some(code), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(problem), "{}", outcome.stderr);
     }
     Ok(())
 }

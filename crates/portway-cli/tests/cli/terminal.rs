@@ -38,7 +38,7 @@ const fn is_text(character: char) -> bool {
     matches!(character, ' '..='~')
 }
 
-/// Writes a shell script that runs `action` when it is called. Returns the path of the script.
+/// Writes the shell script of a peer that answers a request with `action`. Returns the path of the script.
 fn peer(folder: &tempfile::TempDir, action: &str) -> Result<String, Box<dyn Error>> {
     let path = folder.path().join("peer.sh");
     fs::write(&path, &frame_script(action)[3])?;
@@ -53,7 +53,7 @@ async fn output_of_a_peer_is_escaped() -> Test {
     let reported = json!({ "jsonrpc": "2.0", "method": "$/progress", "params": { "token": 1, "value": HOSTILE } });
     let unmatched = json!({ "jsonrpc": "2.0", "id": HOSTILE, "result": 1 }).to_string();
     let result = printed_frame(&result);
-    for (what, action, expected) in [
+    for (case, action, expected) in [
         ("a result", result.clone(), "\\u009b31mRED"),
         ("an error", printed_frame(&error.to_string()), "\\u{9b}31mRED"),
         ("progress", format!("{}; {result}", printed_frame(&reported.to_string())), "\\u{9b}31mRED"),
@@ -64,9 +64,9 @@ async fn output_of_a_peer_is_escaped() -> Test {
         for option in ["", "--json"] {
             let call = format!("'{PORTWAY}' call work --progress {option} --framing content-length -- sh {peer}");
             let shown = on_a_terminal(&call).await?;
-            assert_harmless(&shown, what);
+            assert_harmless(&shown, case);
             let expected = if option.is_empty() { expected } else { "31mRED" };
-            assert!(shown.contains(expected) && shown.contains("202e"), "{what}: {shown}");
+            assert!(shown.contains(expected) && shown.contains("202e"), "{case}: {shown}");
         }
     }
     Ok(())

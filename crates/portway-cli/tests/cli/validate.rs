@@ -40,16 +40,16 @@ async fn the_command_reports_the_errors_and_warnings_of_the_vectors() -> Test {
         let option = expect.map(|expect| format!("--{expect}"));
         let lines: String = vectors.iter().map(|vector| vector.text() + "\n").collect();
         let arguments = ["validate", "--lines", "--json"].into_iter().chain(option.as_deref());
-        let done = feed(arguments, lines.as_bytes()).await?;
-        assert_eq!((done.code, done.stderr.as_str()), (Some(1), ""));
-        let found = done.events()?;
-        assert_eq!(found.len(), vectors.len());
-        for (index, (vector, found)) in vectors.iter().zip(found).enumerate() {
+        let outcome = feed(arguments, lines.as_bytes()).await?;
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(1), ""));
+        let verdicts = outcome.events()?;
+        assert_eq!(verdicts.len(), vectors.len());
+        for (index, (vector, verdict)) in vectors.iter().zip(verdicts).enumerate() {
             let expected = json!({
                 "file": "<stdin>", "line": index + 1, "isValid": vector.errors.is_empty(),
                 "errors": vector.errors, "warnings": vector.warnings,
             });
-            assert_eq!(found, expected, "{}", vector.name);
+            assert_eq!(verdict, expected, "{}", vector.name);
         }
     }
     Ok(())
@@ -67,12 +67,12 @@ async fn several_files_are_named_and_summed_up() -> Test {
     let bad = file("bad.json", "[{\"jsonrpc\":\"2.0\",\"method\":\"a\"}, 1]")?;
     let broken = file("broken.json", "{\"jsonrpc\":\n")?;
 
-    let done = run(["validate", &good]).await?;
-    assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""));
-    assert_eq!(done.stdout, format!("{good}: valid\n1 message: 1 valid, 0 invalid\n"));
+    let outcome = run(["validate", &good]).await?;
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""));
+    assert_eq!(outcome.stdout, format!("{good}: valid\n1 message: 1 valid, 0 invalid\n"));
 
-    let done = run(["validate", &good, &bad, &broken]).await?;
-    assert_eq!((done.code, done.stderr.as_str()), (Some(1), ""));
+    let outcome = run(["validate", &good, &bad, &broken]).await?;
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(1), ""));
     let expected = format!(
         "{good}: valid\n\
          {bad}: invalid\n  error: [Item 1] Missing or invalid \"jsonrpc\" field (must be \"2.0\")\n  \
@@ -80,28 +80,32 @@ async fn several_files_are_named_and_summed_up() -> Test {
          {broken}: invalid\n  error: It is not JSON: EOF while parsing a value at line 2 column 0\n\
          3 messages: 1 valid, 2 invalid\n"
     );
-    assert_eq!(done.stdout, expected);
+    assert_eq!(outcome.stdout, expected);
 
-    let done = run(["validate", &good, "/nonexistent/file", folder.path().to_str().ok_or("no path")?]).await?;
-    assert_eq!(done.code, Some(2));
-    assert!(done.stderr.contains("cannot read /nonexistent/file: No such file"), "{}", done.stderr);
-    assert!(done.stdout.ends_with("1 message: 1 valid, 0 invalid; 2 not read\n"), "{}", done.stdout);
+    let outcome = run(["validate", &good, "/nonexistent/file", folder.path().to_str().ok_or("no path")?]).await?;
+    assert_eq!(outcome.code, Some(2));
+    assert!(outcome.stderr.contains("cannot read /nonexistent/file: No such file"), "{}", outcome.stderr);
+    assert!(outcome.stdout.ends_with("1 message: 1 valid, 0 invalid; 2 not read\n"), "{}", outcome.stdout);
     Ok(())
 }
 
 #[tokio::test]
 async fn with_the_option_lines_each_line_of_standard_input_is_a_message() -> Test {
-    let done = feed(["validate"], b"{\"jsonrpc\":\"2.0\",\n\"id\":1,\"result\":null}").await?;
-    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "<stdin>: valid\n1 message: 1 valid, 0 invalid\n"));
+    let outcome = feed(["validate"], b"{\"jsonrpc\":\"2.0\",\n\"id\":1,\"result\":null}").await?;
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "<stdin>: valid\n1 message: 1 valid, 0 invalid\n"));
     let lines = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"}\r\n\n{}\n\xff\n[1]";
-    let done = feed(["validate", "-", "--lines"], lines).await?;
-    assert_eq!(done.code, Some(1));
-    assert!(done.stdout.starts_with("<stdin>:3: invalid\n  error: Missing"), "{}", done.stdout);
-    assert!(done.stdout.contains("<stdin>:4: invalid\n  error: It is not UTF-8 from byte 0 on\n"), "{}", done.stdout);
-    assert!(done.stdout.contains("<stdin>:5: invalid\n  error: [Item 0] "), "{}", done.stdout);
-    assert!(done.stdout.ends_with("4 messages: 1 valid, 3 invalid\n"), "{}", done.stdout);
-    let done = feed(["validate"], b"").await?;
-    assert_eq!(done.code, Some(1), "an empty input is not a message");
+    let outcome = feed(["validate", "-", "--lines"], lines).await?;
+    assert_eq!(outcome.code, Some(1));
+    assert!(outcome.stdout.starts_with("<stdin>:3: invalid\n  error: Missing"), "{}", outcome.stdout);
+    assert!(
+        outcome.stdout.contains("<stdin>:4: invalid\n  error: It is not UTF-8 from byte 0 on\n"),
+        "{}",
+        outcome.stdout
+    );
+    assert!(outcome.stdout.contains("<stdin>:5: invalid\n  error: [Item 0] "), "{}", outcome.stdout);
+    assert!(outcome.stdout.ends_with("4 messages: 1 valid, 3 invalid\n"), "{}", outcome.stdout);
+    let outcome = feed(["validate"], b"").await?;
+    assert_eq!(outcome.code, Some(1), "an empty input is not a message");
     Ok(())
 }
 
@@ -119,18 +123,18 @@ async fn options_select_requests_or_responses() -> Test {
         (&[], br#"{"jsonrpc":"2.0","id":1,"method":"a","params":null}"#, 1),
         (&["--null-params"], br#"{"jsonrpc":"2.0","id":1,"method":"a","params":null}"#, 0),
     ] {
-        let done = feed(["validate"].iter().chain(options), message).await?;
-        assert_eq!(done.code, Some(code), "{options:?} {}", done.stdout);
+        let outcome = feed(["validate"].iter().chain(options), message).await?;
+        assert_eq!(outcome.code, Some(code), "{options:?} {}", outcome.stdout);
     }
     Ok(())
 }
 
 #[tokio::test]
 async fn the_member_line_is_present_only_with_the_option_lines() -> Test {
-    let done = feed(["validate", "--json"], br#"{"jsonrpc":"2.0","method":"a"}"#).await?;
+    let outcome = feed(["validate", "--json"], br#"{"jsonrpc":"2.0","method":"a"}"#).await?;
     let warnings = ["No \"id\" field - this is a notification"];
     let expected = json!({ "file": "<stdin>", "isValid": true, "errors": [], "warnings": warnings });
-    assert_eq!(done.events()?, [expected] as [Value; 1]);
+    assert_eq!(outcome.events()?, [expected] as [Value; 1]);
     Ok(())
 }
 
@@ -141,19 +145,19 @@ async fn a_message_that_is_too_long_is_invalid_and_not_buffered() -> Test {
         format!("{start}{}\"}}", "x".repeat(length - start.len() - 2))
     };
     let lines = [message(100), message(101), message(1_000_000), message(100)].join("\n");
-    let done = feed(["validate", "--lines", "--max-bytes", "100"], lines.as_bytes()).await?;
+    let outcome = feed(["validate", "--lines", "--max-bytes", "100"], lines.as_bytes()).await?;
     let too_long =
         |line| format!("<stdin>:{line}: invalid\n  error: It is longer than 100 bytes; --max-bytes allows more\n");
     let expected = format!("{}{}4 messages: 2 valid, 2 invalid\n", too_long(2), too_long(3));
-    assert_eq!((done.code, done.stdout), (Some(1), expected));
+    assert_eq!((outcome.code, outcome.stdout), (Some(1), expected));
     for (length, code) in [(100, 0), (101, 1), (1_000_000, 1)] {
-        let done = feed(["validate", "--max-bytes", "100"], message(length).as_bytes()).await?;
-        assert_eq!(done.code, Some(code), "{length}");
+        let outcome = feed(["validate", "--max-bytes", "100"], message(length).as_bytes()).await?;
+        assert_eq!(outcome.code, Some(code), "{length}");
     }
     // The default is the limit of messages.
     for (length, code) in [(10_485_760, 0), (10_485_761, 1)] {
-        let done = feed(["validate", "--lines"], message(length).as_bytes()).await?;
-        assert_eq!(done.code, Some(code), "{length}");
+        let outcome = feed(["validate", "--lines"], message(length).as_bytes()).await?;
+        assert_eq!(outcome.code, Some(code), "{length}");
     }
     Ok(())
 }

@@ -46,9 +46,9 @@ async fn each_frame_is_an_event_and_the_rest_is_passed_through() -> Test {
     ];
     for (input, expected, code) in cases {
         let name = String::from_utf8_lossy(&input).into_owned();
-        let done = feed(["decode", "--framing", "wipc"], &input).await?;
-        assert_eq!(whole(done.events()?)?, expected, "{name}");
-        assert_eq!((done.code, done.stderr.as_str()), (Some(code), ""), "{name}");
+        let outcome = feed(["decode", "--framing", "wipc"], &input).await?;
+        assert_eq!(whole(outcome.events()?)?, expected, "{name}");
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(code), ""), "{name}");
     }
     Ok(())
 }
@@ -56,16 +56,16 @@ async fn each_frame_is_an_event_and_the_rest_is_passed_through() -> Test {
 #[tokio::test]
 async fn a_payload_over_the_limit_is_passed_through() -> Test {
     let input = [frame(3, b"12345"), frame(3, b"1234")].concat();
-    let done = feed(["decode", "--framing", "wipc", "--max-bytes", "4"], &input).await?;
-    assert_eq!(whole(done.events()?)?, [passthrough("V0lQQwMFAAAAMTIzNDU="), event("DATA", "MTIzNA==")]);
+    let outcome = feed(["decode", "--framing", "wipc", "--max-bytes", "4"], &input).await?;
+    assert_eq!(whole(outcome.events()?)?, [passthrough("V0lQQwMFAAAAMTIzNDU="), event("DATA", "MTIzNA==")]);
     Ok(())
 }
 
 #[tokio::test]
 async fn large_payloads_are_not_split() -> Test {
     let input = frame(3, &vec![0; 3_000_000]);
-    let done = feed(["decode", "--framing", "wipc"], &input).await?;
-    let events = done.events()?;
+    let outcome = feed(["decode", "--framing", "wipc"], &input).await?;
+    let events = outcome.events()?;
     assert_eq!(events, [event("DATA", &"A".repeat(4_000_000))]);
     Ok(())
 }
@@ -97,24 +97,24 @@ fn printed(code: u8, payload: &str) -> String {
 #[tokio::test]
 async fn a_guest_is_called() -> Test {
     let answer = printed(2, r#"{"jsonrpc":"2.0","id":1,"result":3}"#);
-    let then = format!("{}; {}; {answer}", printed(0, ""), printed(3, "bytes"));
-    let done = call(&["--framing", "wipc"], &then).await?;
-    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "3\n"), "{}", done.stderr);
-    assert_eq!(done.stderr, "portway: the peer printed: loading\nportway: the peer sent 5 bytes of data\n");
+    let script = format!("{}; {}; {answer}", printed(0, ""), printed(3, "bytes"));
+    let outcome = call(&["--framing", "wipc"], &script).await?;
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "3\n"), "{}", outcome.stderr);
+    assert_eq!(outcome.stderr, "portway: the peer printed: loading\nportway: the peer sent 5 bytes of data\n");
 
     let error = printed(2, r#"{"jsonrpc":"2.0","id":1,"error":{"code":5,"message":"no"}}"#);
-    let done = call(&["--framing", "wipc"], &error).await?;
-    assert_eq!(done.code, Some(1));
-    assert!(done.stderr.ends_with("the peer answered with an error: no (5)\n"), "{}", done.stderr);
+    let outcome = call(&["--framing", "wipc"], &error).await?;
+    assert_eq!(outcome.code, Some(1));
+    assert!(outcome.stderr.ends_with("the peer answered with an error: no (5)\n"), "{}", outcome.stderr);
     Ok(())
 }
 
 #[tokio::test]
 async fn a_guest_that_closes_or_ends_before_it_answers_is_reported() -> Test {
-    for then in [printed(1, ""), "exit 3".to_owned()] {
-        let done = call(&["--framing", "wipc"], &then).await?;
-        assert_eq!((done.code, done.stdout.as_str()), (Some(5), ""), "{}", done.stderr);
-        assert!(done.stderr.contains("before it answered"), "{}", done.stderr);
+    for script in [printed(1, ""), "exit 3".to_owned()] {
+        let outcome = call(&["--framing", "wipc"], &script).await?;
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(5), ""), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("before it answered"), "{}", outcome.stderr);
     }
     Ok(())
 }
@@ -122,12 +122,12 @@ async fn a_guest_that_closes_or_ends_before_it_answers_is_reported() -> Test {
 #[tokio::test]
 async fn a_guest_in_another_framing_gets_a_hint() -> Test {
     let script = format!("{}; echo; cat >/dev/null", printed(0, ""));
-    let done = run(["call", "add", "[1,2]", "--framing", "newline", "--", "sh", "-c", &script]).await?;
-    assert_eq!(done.code, Some(5), "{}", done.stderr);
+    let outcome = run(["call", "add", "[1,2]", "--framing", "newline", "--", "sh", "-c", &script]).await?;
+    assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
     assert!(
-        done.stderr.contains("The peer uses WIPC frames, not one message a line: use --framing wipc."),
+        outcome.stderr.contains("The peer uses WIPC frames, not one message a line: use --framing wipc."),
         "{}",
-        done.stderr
+        outcome.stderr
     );
     Ok(())
 }

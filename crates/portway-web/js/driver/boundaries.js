@@ -1,6 +1,7 @@
-// The boundaries of this realm: the ports, workers, windows and channels over which it exchanges messages. Several
-// links (ends of connections) may be on one boundary. The ids of their calls must differ, and only one link answers a
-// request. The registry of boundaries is on the global object, since a realm may contain several copies of the library.
+// The boundaries of this realm: the ports, workers, windows and channels over which the realm exchanges messages.
+// Several links (ends of connections) may be on one boundary. The ids of their calls must differ, and only one link
+// answers a request. The registry of boundaries is on the global object, since a realm may contain several copies of
+// the library.
 
 const newRegistry = () => ({
   objects: new WeakMap(),
@@ -44,8 +45,8 @@ export function boundaryOfWindow(source, target) {
 }
 
 /**
- * Returns the boundary of all channels with a name. Other realms may have such channels, so the ids of calls begin at a
- * random number.
+ * Returns the boundary of all channels with a name. Other realms may have channels with the same name, so the ids of
+ * calls begin at a random number.
  */
 export function boundaryOfName(name) {
   return Object.assign(getOrCreate(registry.names, name), { isShared: true });
@@ -59,7 +60,7 @@ export const transportInternals = new WeakMap();
 
 /** Adds a link to a boundary. The ids of the calls of this link begin after the returned number. */
 export function addLink(boundary, link) {
-  // Other links on the boundary may use small ids.
+  // Other links on the boundary may use small ids. A random start avoids equal ids.
   const isRandom = boundary.isShared || boundary.links.size > 0;
   boundary.links.add(link);
   return isRandom ? Math.floor(Math.random() * 2 ** 48) : boundary.lastId;

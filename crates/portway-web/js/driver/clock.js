@@ -5,8 +5,8 @@ import { RESET_TIMER, START_CLOCK, TICK, WAKE } from "./wasm-abi.js";
 import { MAX_TIMEOUT_MS, setTimer } from "./timers.js";
 
 /**
- * The time (ms) by which a late timer is delayed. Browsers do not keep the order between timers and messages of ports.
- * So messages that were sent before the timer fired may arrive after it, and are handled in this time.
+ * If the timer fires late, the timeouts wait for this time (ms). Browsers do not keep the order between timers and
+ * messages of ports. So a message that was sent before the timer fired may arrive during this time.
  */
 const ARRIVAL_GRACE_MS = 10;
 
@@ -25,10 +25,10 @@ export class Clock {
   #wasm;
   #execute;
   #isStopped = false;
-  /** The `setTimeout` that has set the timer. */
+  /** The function `setTimeout` that has set the timer. */
   #setTimeout = globalThis.setTimeout;
   /**
-   * Equal to `#setTimeout`; undefined if that function belongs to a test tool, which can drop its timers.
+   * Equal to `#setTimeout`; undefined if that function belongs to a test tool, because a test tool can drop its timers.
    * @type {typeof setTimeout | undefined}
    */
   #trustedSetTimeout = this.#setTimeout;
@@ -43,7 +43,10 @@ export class Clock {
     this.#execute = execute;
   }
 
-  /** Reads the clock if an output requests it, or if the timer may be lost. The timeouts of new calls begin now. */
+  /**
+   * Reads the clock if an output requests a reading, or if the timer may be lost. The timeouts of new calls begin at
+   * this reading.
+   */
   start(output) {
     if (output & RESET_TIMER || globalThis.setTimeout !== this.#trustedSetTimeout) this.#readClock(START_CLOCK);
   }
@@ -63,7 +66,7 @@ export class Clock {
     this.#schedule(this.#isStopped ? -1 : this.#wasm.run(WAKE));
   }
 
-  /** Sets the timer to a time. A negative number sets no timer. */
+  /** Sets the timer to `due`, a time of the link. If `due` is negative, sets no timer. */
   #schedule(due) {
     this.#cancelTimer?.();
     const { setTimeout, clearTimeout } = globalThis;

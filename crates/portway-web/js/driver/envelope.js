@@ -29,8 +29,8 @@ export const SHARED_PARAMS = {};
 export const HAS_VERSION = 1 << 20;
 
 /**
- * Returns the shape of a message, without the bit `HAS_VERSION`. The second argument has the values of its members.
- * `idLength` is the maximum length of a string id, in characters.
+ * Returns the shape of a message, without the bit `HAS_VERSION`. The second argument has the values of the message's
+ * members, which the caller has read once. `idLength` is the maximum length of a string id, in characters.
  */
 export function shapeOf(message, { id, method, params, result, error }, idLength) {
   // JSON omits a member that is `undefined`, so such a member counts as missing. There are two exceptions. A `result`
@@ -81,7 +81,7 @@ export function isMessage(value) {
  * messages. A peer may answer a batch with one error whose id is null. This error ends all calls of the batch that have
  * no response of their own. So wasm must receive this error together with all responses of the list. A list without
  * such an error contains no responses that must be handled together. Items and progress are returned with the
- * responses, because they must be handled before their responses.
+ * responses, because an item or progress must be handled before the response to its call.
  */
 export function separateResponses(list) {
   if (!list.some(({ id, error }) => id === null && error !== undefined)) return [[], list];

@@ -40,7 +40,7 @@ export function callError(reason, text, cause) {
 }
 
 /** Returns the error of calls to a peer that will not reconnect. */
-export function peerGoneError(text = "the other side is gone", cause) {
+export function peerGoneError(text = "the peer is gone", cause) {
   return callError("peer-gone", text, cause);
 }
 
@@ -153,9 +153,9 @@ function reviveError(value, depth) {
 }
 
 /**
- * Returns the error object for a value that a handler has thrown. `errorData` is the option of the server, and `link`
- * reports the exceptions of this function. Of a thrown error, only the members that this file names are sent. Libraries
- * keep headers, tokens and paths in other members.
+ * Returns the error object for a value that a handler has thrown. `errorData` is the option of the server. If
+ * `errorData` throws, `link` reports the exception. Of a thrown error, only the members that this file names are sent.
+ * Libraries store headers, tokens and paths in other members.
  */
 export function serializeError(thrown, signal, errorData, link) {
   const member = (key) => orUndefined(() => thrown[key]);
@@ -240,8 +240,8 @@ export function tagOf(value) {
 }
 
 /**
- * Returns whether a value is an object of this class of the platform, in any realm. `instanceof` is needed for objects
- * of Node, which have no tag of their own. Not every realm has the class.
+ * Returns whether a value is an object of the built-in class `name`, in any realm. Objects of Node have no tag of their
+ * own, so `instanceof` is checked, too. Not every realm has the class.
  */
 export function isInstance(value, name) {
   return tagOf(value) === `[object ${name}]` || (globalThis[name] !== undefined && value instanceof globalThis[name]);

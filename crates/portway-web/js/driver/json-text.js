@@ -1,4 +1,4 @@
-// Messages as JSON text, for the transports that carry text: which values are messages, and the text of a message.
+// Messages as JSON text, for the transports that carry text. Converts parsed values to messages, and messages to text.
 
 import { checkValue } from "./json-values.js";
 

@@ -1,6 +1,6 @@
 // A link: one end of a connection. It starts calls, sends messages, and owns the objects that receive messages and run
-// handlers. This is the hot path: wasm receives and returns only numbers, and a call allocates only its promise and its
-// message. The glossary in CONTRIBUTING.md explains terms such as boundary, session, slot, turn and credit.
+// handlers. This file is on the hot path: wasm receives and returns only numbers, and a call allocates only its promise
+// and its message. The glossary in CONTRIBUTING.md explains terms such as boundary, session, slot, turn and credit.
 
 import { addLink, boundaryOf, removeLink, transportInternals } from "./boundaries.js";
 import { Clock, missingTimerError } from "./clock.js";
@@ -26,7 +26,7 @@ import { OutputExecutor } from "./wasm-outputs.js";
  */
 const links = new WeakMap();
 
-// All promises share one executor, which stores the two functions here.
+// All promises share one executor. It stores the two functions of the newest promise here.
 let lastResolve;
 let lastReject;
 const captureResolvers = (resolve, reject) => {
@@ -49,7 +49,7 @@ export class Link extends ErrorReporter {
   #internals;
   #wasm;
   /**
-   * The queue of the outgoing messages. `portway/tap` reads whether it coalesces messages.
+   * The queue of the outgoing messages. `portway/tap` reads the queue's member `coalesce`.
    * @type {SendQueue}
    */
   queue;
@@ -236,7 +236,8 @@ export class Link extends ErrorReporter {
   }
 
   /**
-   * Sends an item of a stream. If the item cannot be sent, throws, or the next `flush` reports the error to `producer`.
+   * Sends or queues an item of a stream. Throws if sending fails. If a queued item later cannot be sent, the next
+   * `flush` reports the error to `producer`.
    */
   sendItem(id, value, transfer, producer) {
     if (!this.#disconnectError) this.queue.sendItem(requestOrNotification(ITEM, { id, value }), transfer, producer);
@@ -320,9 +321,9 @@ export class Link extends ErrorReporter {
   }
 
   /**
-   * Returns the rank of this link among the links that can answer a request from an origin. The rank is 3 for the
-   * handshake of its own session, 2 if it has the method, and 1 if it has other methods. The rank is 0 if it does not
-   * receive the request, or has no server.
+   * Returns the rank of this link among the links that can answer a request from an origin. The rank is 3 for a hello
+   * to a link with sessions. Otherwise, the rank is 2 if a server of the link has the method, and 1 if its servers have
+   * only other methods. The rank is 0 if the link does not receive the request, or has no server.
    */
   answerRank(method, origin, id) {
     const { isSession, receivesFrom, boundary } = this.#internals;

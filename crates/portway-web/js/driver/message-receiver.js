@@ -1,5 +1,5 @@
-// The receiving side of a link. Reads messages, handles the notifications of the protocol itself, and passes all other
-// messages to wasm. This is the hot path: wasm receives and returns only numbers.
+// The receiving side of a link. Reads messages, handles the notifications of the protocol, and passes all other
+// messages to wasm. This file is on the hot path: wasm receives and returns only numbers.
 
 import { chooseLink, hasOtherPendingCalls } from "./boundaries.js";
 import { now } from "./clock.js";
@@ -142,8 +142,8 @@ export class MessageReceiver {
     this.#link.markConnected();
     /** @type {IncomingMessage[]} */
     const elements = [];
-    // A running request refers to this object, because it needs the ids of its batch. The elements are released
-    // earlier.
+    // A running request needs the ids of its batch, and so refers to this object. The elements are released at the end
+    // of this method, while requests may still run.
     /** @type {{ elements: IncomingMessage[] | undefined, ids: unknown[] }} */
     const batch = { elements, ids: [] };
     /** Cancellations and credit for requests that precede them in the batch. They are handled after the batch. */
@@ -192,8 +192,8 @@ export class MessageReceiver {
 
   /**
    * If a message is a notification of the protocol, handles it and returns false. For any other message, returns
-   * whether this link accepts it. A link without servers accepts no requests, so that other links on its boundary
-   * answer them.
+   * whether this link accepts it. Progress that no call observes is treated as such a message. A link without servers
+   * accepts no requests, so that other links on its boundary answer them.
    */
   #handleControlOrAccept(message, isListItem) {
     const { method, params, id, shape } = message;

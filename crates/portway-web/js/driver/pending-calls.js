@@ -18,7 +18,7 @@ export class PendingCalls {
   /** The observers of calls, by id: a `Stream` receives items, and an object with `onProgress` receives progress. */
   observers = new Map();
   #wasm;
-  /** `FIELDS_PER_CALL` values for each slot; undefined if no call is pending in it. */
+  /** `FIELDS_PER_CALL` values for each slot. The values are undefined if no call is pending in the slot. */
   #fields = [];
   /** Functions by slot that run when the call ends. Only calls with a signal or an observer have one. */
   #cleanups = new Map();
@@ -91,7 +91,7 @@ export class PendingCalls {
     const reject = this.#fields[slot * FIELDS_PER_CALL + REJECT];
     this.#release(slot);
     // If the stack overflows in `startCall`, wasm may have a call that was not inserted here. Such a call has no
-    // functions.
+    // `reject`.
     reject?.(error);
   }
 
@@ -101,7 +101,7 @@ export class PendingCalls {
     this.reject(slot, error);
   }
 
-  /** Rejects a call with an error for this reason. */
+  /** Rejects a call with a `CallError` that has this `reason`. */
   fail(slot, reason, description = reason, cause) {
     const id = this.idOf(slot);
     const method = this.#fields[slot * FIELDS_PER_CALL + METHOD];

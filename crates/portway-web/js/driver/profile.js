@@ -1,5 +1,5 @@
 // The notifications that cancel a request and report its progress: their methods, and the members of their params.
-// Other protocols that are built on JSON-RPC have other names.
+// Other protocols that are built on JSON-RPC use other names for them.
 
 export const CANCEL = "$/cancelRequest";
 export const CANCEL_ID = "id";

@@ -2,8 +2,8 @@
 // handler cannot reach other objects of the library.
 
 /**
- * The context of a request or notification. Getters create its functions when they are read, since most handlers use
- * none of them. The functions do not use `this`, so a handler may destructure the context
+ * The context of a request or notification. Most handlers use none of its functions, so a getter creates each function
+ * when it is read. The functions do not use `this`, so a handler may destructure the context
  * (`(params, { signal, progress }) => …`).
  */
 export class RequestContext {

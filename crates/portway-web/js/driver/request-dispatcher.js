@@ -21,7 +21,8 @@ export class RequestDispatcher {
   /** The servers, newest first: objects with the maps `methods` and `notifications`. */
   servers = [];
   /**
-   * A set of the running requests, from a transport that limits them: `add` returns false to refuse a request.
+   * A set of the running requests, from a transport that limits them. `add` returns false to refuse a request. `paced`
+   * returns an iterator of the same items, which waits while too much output is unsent.
    * @type {{
    *   add(request: any): boolean, delete(request: any): void, clear(): void, paced(items: any): any
    * } | undefined}
@@ -105,8 +106,8 @@ export class RequestDispatcher {
   }
 
   /**
-   * Runs the handlers of all servers for a notification. If no server has one, runs a handler for requests with this
-   * method.
+   * Runs the handlers of all servers for a notification. If no server has a handler for this notification, runs a
+   * handler for requests with the same method.
    */
   dispatchNotification(request) {
     if (request.hasSessionEnded) return;
@@ -156,8 +157,8 @@ export class RequestDispatcher {
   }
 
   /**
-   * Removes a destroyed server, and aborts its requests. If `sendsGoodbye` is true, the peer receives a goodbye
-   * (`rpc.bye`). Otherwise the requests are answered with an error.
+   * Removes a destroyed server, and aborts its requests. If `sendsGoodbye` is true, the transport then sends a goodbye
+   * (`rpc.bye`), which ends the calls of the peer. Otherwise the requests are answered with an error.
    */
   removeServer(server, sendsGoodbye) {
     this.servers = this.servers.filter((other) => other !== server);

@@ -56,8 +56,8 @@ function sharedRegistry() {
 }
 
 /**
- * A message that cannot be sent does not affect other messages. If it is a reply, an error reply is sent in its place.
- * For any other message, `onSendFailed` is called.
+ * The queue of the outgoing messages of one link. A message that cannot be sent does not affect other messages. If it
+ * is a reply, an error reply is sent in its place. For any other message, `onSendFailed` is called.
  *
  * Each message has a source: the `slot` of a call, the `method` of a reply, or the `producer` of an item. Messages that
  * are sent together are entries: objects with the `message`, its source, and its `transfer` list if it has one.
@@ -176,7 +176,7 @@ export class SendQueue {
     if (result) this.#failOnRejection(result, [{ message, producer }]);
   }
 
-  /** If the result of a transport is a promise, its rejection means that these entries could not be sent. */
+  /** If the result of a transport is a promise that rejects, handles these entries as entries that cannot be sent. */
   #failOnRejection(result, entries) {
     if (typeof result?.then === "function") {
       result.then(undefined, (problem) =>
@@ -314,7 +314,7 @@ function assertCloneable(entry) {
 
 /** Returns the error reply for a reply that cannot be sent. */
 function uncloneableReply({ message: { id, error }, method }, problem) {
-  // An error reply that cannot be sent is sent without its data.
+  // An error reply is sent again without its data, which may be uncloneable or too large.
   if (error !== undefined) return { jsonrpc: "2.0", error: { code: error.code, message: error.message }, id };
   // Some engines put the source code of a function into the message, so only the name is sent.
   const message = `The result of "${truncate(method)}" cannot be sent: ${nameOf(problem)}`;

@@ -42,7 +42,10 @@ export class ParamsIsolator {
   /** The messages so far, and the objects in their params that were not copied. */
   #seen = new Set();
 
-  /** Returns whether a message with an id has occurred in this event before. Such a message is answered only once. */
+  /**
+   * Returns whether the same object has occurred in this event before, and is a message with an id. Such a message is
+   * answered only once.
+   */
   isDuplicate(message) {
     const isKnown = this.#seen.has(message);
     this.#seen.add(message);

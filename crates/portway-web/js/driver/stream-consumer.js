@@ -42,7 +42,7 @@ export class Stream {
   #consumed = 0;
   #isOver = false;
   /**
-   * The error of the next read, in an object; undefined if there is none.
+   * The error with which the next read rejects, in an object; undefined if there is none.
    * @type {{ error: unknown } | undefined}
    */
   #failure = undefined;
@@ -122,7 +122,7 @@ export class Stream {
   #fail(error) {
     if (this.#isOver) return;
     // If the signal was aborted, the link has cancelled the call at the peer already. The reason of a signal may be of
-    // any class.
+    // any class, even an `RPCError`. So the reason is recognized by its identity.
     const isCancelled = error === this.#signal?.reason;
     if (!isCancelled && this.id !== undefined && REPORTED_REASONS.includes(error?.reason))
       this.#link.cancelAtPeer(this.id);

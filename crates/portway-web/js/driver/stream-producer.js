@@ -51,8 +51,8 @@ export function parseStreamRequest(request, requested, spareCredit) {
 }
 
 /**
- * The maximum number of items, and the maximum time, of all streams of a link in each turn of the event loop. So a
- * handler that never waits does not block the thread.
+ * Limits the number of items and the time of all streams of a link in each turn of the event loop. So a handler that
+ * never waits does not block the thread.
  */
 export class StreamBudget {
   #remaining = MAX_ITEMS_PER_TURN;
@@ -161,7 +161,7 @@ class StreamProducer {
         try {
           link.sendItem(request.id, value, transfer, this);
         } catch (problem) {
-          // The items before this one are still sent.
+          // The queued items, which precede this item, are still sent.
           link.flush();
           return this.fail(problem);
         }
@@ -175,7 +175,7 @@ class StreamProducer {
   fail(problem) {
     if (this.hasFailed) return;
     this.hasFailed = true;
-    // The message of the problem may contain source code, as in `uncloneableReply`.
+    // The message of the problem may contain source code, so only the name is sent, as in `uncloneableReply`.
     this.#reject(new RPCError(INTERNAL_ERROR, `An item of "${this.#method}" cannot be sent: ${nameOf(problem)}`));
     this.#link.runUserCode(() => this.#iterator.return?.());
   }

@@ -24,7 +24,7 @@ export function readFault(wasm) {
   return fault;
 }
 
-/** Returns the findings of a check. */
+/** Returns the findings that wasm reports while the function `check` runs. */
 export function collectFindings(check) {
   findings = [];
   check();

@@ -1,1 +1,3 @@
+// `portway/early`: buffers the messages that arrive before the wasm has loaded.
+
 import "../transport/early.js";

@@ -206,11 +206,11 @@ class RustRequest {
     return this.#callback(REQUEST, this.#index, params, this);
   }
 
-  /** Called exactly once, immediately after the handler returns. Notifications pass no `resolve`. */
+  /** The dispatcher calls `then` exactly once for each request. For a notification, `resolve` is undefined. */
   // biome-ignore lint/suspicious/noThenProperty: the dispatcher handles the result of a handler like a promise.
   then(resolve, reject) {
     const token = this.begin(resolve, reject);
-    // Most handlers in Rust do not use a signal, so none is created.
+    // Most handlers in Rust do not use a signal. So `abort` is replaced, and no signal is created.
     if (token < 0) return;
     this.#context.abort = () => this.#callback(CANCEL, token);
     // Over a synchronous transport, the request may be cancelled already.
@@ -232,12 +232,12 @@ class RustRequest {
     this.#reject(new RPCError(code, message, data));
   }
 
-  /** Passes to Rust that the caller has cancelled the stream. */
+  /** Notifies Rust that the caller has cancelled the stream. */
   cancel(token) {
     this.#callback(CANCEL, token);
   }
 
-  /** Passes the next item of a stream. Resolves when the caller requests another one. */
+  /** Passes the next item of a stream to the caller. Resolves when the caller requests another item. */
   item(value) {
     return this.items.push(value);
   }

@@ -1,4 +1,4 @@
-// `connect` for the Rust API, which creates the peer itself. The npm package does not contain this file.
+// `connect` for the Rust API. Rust creates the peer itself. The npm package does not contain this file.
 
 import { prepareSession } from "../session/open-session.js";
 import { untilTrap } from "./trap-guard.js";
@@ -6,7 +6,7 @@ import { eventCodeOf } from "./client-server.js";
 
 /**
  * Returns a transport and the function `open`, which starts the transport and resolves when the first session begins.
- * `timeout` is in milliseconds; a negative number is no timeout.
+ * `timeout` is in milliseconds; a negative number means no timeout.
  */
 export function sessionTo(target, origin, channel, heartbeat, timeout, sessionCallback, lossCallback) {
   const [onBegin, onEnd] = [untilTrap(sessionCallback), untilTrap(lossCallback)];

@@ -11,8 +11,8 @@ import { finishEarly } from "../transport/early-buffer.js";
 let run = { isOver: true };
 
 /**
- * Returns whether the program has trapped, or has not begun. Rust calls this before it creates a transport, and begins
- * another run after a trap: tests continue after a trap.
+ * Returns whether the program has trapped, or has not begun. Rust calls this function before it creates a transport. If
+ * the result is true, Rust begins another run. So tests can continue after a trap.
  */
 export function isTrapped() {
   return run.isOver;
@@ -47,7 +47,7 @@ export function untilTrap(callback) {
     } catch (error) {
       if (!isTrap(error)) throw error;
       end(error);
-      // The `error` event also reports the error, as it does for an error that is not caught.
+      // If an error is not caught, browsers dispatch the event `error`. `reportError` does the same for this error.
       reportError(error);
       return -1;
     }

@@ -139,8 +139,8 @@ function channelTarget(channel) {
 }
 
 /**
- * Returns the error of a `connect` without an answer. A window that does not allow the origin of this page does not
- * answer, so the text names this origin.
+ * Returns the error for a `connect` that has received no answer. A window that does not allow the origin of this page
+ * does not answer, so the text names this origin.
  * @param {number} ms
  * @param {{ allowed?: string[], identity: () => unknown }} target
  */

@@ -106,8 +106,8 @@ export class Handshake {
   }
 
   /**
-   * Keeps the offer longer. This is called when a copy of a goodbye has arrived over the window. The peer may have
-   * begun a session with the offered port, and its messages over that port may arrive later than the copy.
+   * Keeps the offer longer. Called when a copy of a goodbye has arrived over the window. The peer may have begun a
+   * session with the offered port, and its messages over that port may arrive later than the copy.
    */
   extendOffer() {
     this.#offerKeptMs = COPIED_GOODBYE_TIMEOUT;

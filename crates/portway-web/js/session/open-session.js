@@ -8,8 +8,8 @@ import { MAX_TIMEOUT_MS, setTimer } from "../driver/timers.js";
 
 /**
  * Returns a transport for the sessions on a target, and two functions. `open` starts the transport, and resolves when
- * the first session begins. It rejects after `timeout` ms. If the timeout is negative, or too long for a timer, `open`
- * waits without a limit. `fail` makes `open` reject with an error.
+ * the first session begins. `open` rejects after `timeout` ms. If the timeout is negative, or too long for a timer,
+ * `open` waits without a limit. `fail` makes `open` reject with an error.
  * @param {any} target
  * @param {import("../../types/connect.js").ConnectOptions} options
  */

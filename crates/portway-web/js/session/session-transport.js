@@ -1,5 +1,5 @@
 // A transport that begins another session after the peer has reloaded. Each session has a port or a virtual port of its
-// own. Messages that are sent between two sessions wait for the next one. PROTOCOL.md has the state diagrams.
+// own. Messages that are sent while there is no session wait for the next session. PROTOCOL.md has the state diagrams.
 
 import { connections, transportInternals } from "../driver/boundaries.js";
 import { truncate, callError, peerGoneError, messageError, workerFailedError } from "../driver/errors.js";
@@ -135,7 +135,7 @@ export class SessionTransport {
     const begin = () => this.#state !== CLOSED && !this.#handshake.isStarted && this.#handshake.start();
     const waiting = setTimer(begin, LOCK_TIMEOUT);
     this.#lockHeld.then(begin);
-    // The check runs in a later task, so the application may append the iframe to the document in this task.
+    // The first check runs in a later task. So the application can append the iframe to the document in this task.
     const checking = setTimer(() => this.#heartbeat.start());
     this.#cleanups.push(() => [waiting, checking].forEach(clearTimeout));
   }
@@ -203,7 +203,7 @@ export class SessionTransport {
 
   #onTargetClosed = (error) => this.#endSession(error, false);
 
-  /** Handles an error of a worker. Before the first session, the error means that it did not start. */
+  /** Handles an error of a worker. Before the first session, the error means that the worker has not started. */
   #onTargetError = (cause, end) => {
     if (this.#sessionCount === 0) return this.#onFail(workerFailedError("worker-failed", cause));
     if (!end) return;
@@ -368,13 +368,13 @@ export class SessionTransport {
     if (!this.#isOpenReported && !reconnects) this.#onFail(error);
   }
 
-  /** Releases the session, and sends the goodbye if there is a reason for one. */
+  /** Releases the session. If `reason` is defined, sends a goodbye with this reason. */
   #release(reason) {
     if (!this.#peer) return;
     const { port, isPlain, origin, release } = this.#peer;
     if (reason && !isPlain) {
       port.postMessage(notification("rpc.bye", { reason }));
-      // Some browsers do not deliver port messages that are sent during unload.
+      // Some browsers do not deliver port messages that are sent during unload. So a copy is posted to the window.
       if (this.#target.currentWindow)
         this.#target.post(notification("rpc.bye", { key: this.#key, reason }), undefined, origin);
     }
@@ -387,7 +387,7 @@ export class SessionTransport {
     this.#handshake.end();
   }
 
-  /** Closes the transport for good. The caller has ended the session. */
+  /** Closes the transport for good. The caller must have ended the session before. */
   #close() {
     this.#state = CLOSED;
     connections.delete(this.#connection);
@@ -398,7 +398,7 @@ export class SessionTransport {
     for (const cleanup of this.#cleanups.splice(0)) cleanup();
   }
 
-  /** Ends this connection for a newer one. A session lasts until the peer begins one with the newer connection. */
+  /** Ends this connection for a newer one. A current session continues until the newer connection has a session. */
   #yieldToNewer = () => {
     if (this.#peer) return;
     this.#endSession(replacedError(), false);
@@ -407,7 +407,7 @@ export class SessionTransport {
 
   #isOnSameTarget = (other) => other.channel === this.#channel && other.target() === this.#target.identity();
 
-  /** Checks the target and the peer's silence. Returns whether calls are pending, or undefined to stop the timer. */
+  /** Checks the target and the peer. Returns whether a call or `connect` is pending, or undefined to stop the timer. */
   #check = () => {
     const { closedReason, currentWindow } = this.#target;
     const error = closedReason();
@@ -434,7 +434,7 @@ export class SessionTransport {
     this.#heartbeat.start();
   }
 
-  /** Requests the lock of this side. This precedes the handshake, after which this thread may block. */
+  /** Requests the lock of this side. The request precedes the handshake, after which this thread may block. */
   #acquireLock() {
     this.#lockAbort = new AbortController();
     const { id } = this.#handshake;

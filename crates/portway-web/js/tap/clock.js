@@ -2,7 +2,10 @@
 // received message, because a task may have begun. For a sent message, it is read if the coarse clock shows another
 // millisecond than before.
 
-/** The difference (ms) between both clocks at which the precise clock is set. It stops while a device sleeps. */
+/**
+ * The maximum difference (ms) between both clocks. After a larger difference, the precise clock is set to the coarse
+ * clock. The precise clock stops while a device sleeps.
+ */
 const MAX_DIFFERENCE_MS = 50;
 
 /** @type {{ now(): number, timeOrigin?: number }} A realm may lack `performance`. */
@@ -11,7 +14,7 @@ const performance = globalThis.performance ?? Date;
 let origin = performance.timeOrigin ?? 0;
 /** The last result of the coarse clock, in ms. */
 let coarse = 0;
-/** The last time, in ms. */
+/** The last result of `recordTime`, in ms. */
 let precise = 0;
 
 /**

@@ -1,6 +1,6 @@
 // Describes the value of a message. The description is JSON data that shares no object with the value, so later changes
-// of the value do not change it. docs/tap.md lists the descriptions. The walk is bounded, because a peer may send any
-// value. It reads each member at most once, as a structured clone does.
+// of the value do not change it. docs/tap.md lists the descriptions. A walk visits the value and the values inside it.
+// The walk is limited, because a peer may send any value. It reads a member at most once, as a structured clone does.
 
 import { MAX_TAP_CHARACTERS, MAX_TAP_DEPTH, MAX_TAP_VALUES, TAP_BINARY_BYTES } from "../driver/limit-values.js";
 import { isPort } from "../driver/transfer-list.js";
@@ -12,7 +12,7 @@ const HOLE = { $type: "hole" };
 const UNDEFINED = { $type: "undefined" };
 const UNREADABLE = { $type: "unreadable" };
 
-/** The maximum number of characters of a number, with its comma. */
+/** The maximum number of characters of an integer, and of any other number, each with its comma. */
 const INTEGER_CHARACTERS = 12;
 const NUMBER_CHARACTERS = 25;
 /** The number of characters of a member besides its name and its value: the quotes, the colon and the comma. */
@@ -28,7 +28,7 @@ const CHARACTER_BYTES = 2;
 /** The cost of the last description, in bytes of memory. */
 export let lastCost = 0;
 
-/** The walk that is not in use. A getter of the application may start another walk during a walk. */
+/** A walk for reuse; undefined while it is in use. A getter of the application may start another walk during a walk. */
 let spare;
 
 /** Returns the description of a value. Does not throw. */
@@ -183,7 +183,7 @@ class Walk {
       else {
         this.#characters -= characters;
         characters = 0;
-        // Most objects contain no other objects, so only an object that does is added to the path.
+        // Most objects have only members that are handled above. Any other object is added to the path here.
         if (!isOnPath) this.#path.push(value);
         isOnPath = true;
         const description = this.value(member);

@@ -15,7 +15,7 @@ const sizeOf = (text) => encoder.encode(text).length;
 
 export class TapLink {
   id;
-  /** The dropped messages of this link, for the recorder. */
+  /** The recorder's counts of the dropped messages of this link; undefined if no message was dropped. */
   gap;
   /** The record `open` of the connection; undefined while the link is closed. */
   opened;

@@ -1,5 +1,5 @@
-// The points at which messages are recorded. Several recorders may tap one transport. The first of them replaces
-// functions of the transport, and the end of the last one restores them.
+// The points at which messages are recorded. Several recorders may tap one transport. The first recorder replaces
+// functions of the transport. At the end of the last recorder, the functions are restored.
 
 import { TapLink } from "./link.js";
 
@@ -9,7 +9,7 @@ const SHOWN_BYTES = 1_024;
 /** The point of each tapped object. */
 const points = new WeakMap();
 
-/** The links of one tapped object. Each method calls the method of each link. */
+/** The links of one tapped object. The methods record a message, or the state of a connection, on each link. */
 export class TapPoint {
   /** @type {TapLink[]} */
   #links = [];
@@ -19,8 +19,8 @@ export class TapPoint {
   #isOpen = false;
 
   /**
-   * Adds a link of a recorder to the point of an object, unless the recorder has one. `install` taps an object that has
-   * no point yet, and returns the function that restores the object.
+   * Adds a link of a recorder to the point of an object, unless the point already has a link of this recorder.
+   * `install` taps an object that has no point yet, and returns the function that restores the object.
    */
   static add(object, recorder, name, transport, install) {
     let point = points.get(object);
@@ -70,7 +70,7 @@ export class TapPoint {
     return this.#links.map((link) => link.text(isSent, text, size, reason));
   }
 
-  /** Records a received message in bytes, which is text in UTF-8. */
+  /** Records a received binary message. Its bytes must be text in UTF-8. */
   receivedBytes(data) {
     const bytes = ArrayBuffer.isView(data)
       ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
@@ -90,7 +90,7 @@ export class TapPoint {
 }
 
 /**
- * Sends a message whose entries are recorded. If `send` throws, the message was not sent, so its entries are removed.
+ * Sends a message whose entries are recorded. If `send` throws, the message was not sent, so its entries are cancelled.
  */
 export function sending(entries, send) {
   try {
@@ -101,12 +101,12 @@ export function sending(entries, send) {
   }
 }
 
-/** Returns the text of an error, or a fixed text. */
+/** Returns the text of an error, or a fixed text for an error without a text. */
 export function messageOf(error) {
   return typeof error?.message === "string" ? error.message : "the peer was lost";
 }
 
-/** Removes the entries of a message that could not be sent. */
+/** Cancels the entries of a message that could not be sent, so that no records are made of them. */
 export function cancel(entries) {
   for (const entry of [entries].flat(2)) if (entry !== undefined) entry.isCancelled = true;
 }

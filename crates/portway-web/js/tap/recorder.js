@@ -69,7 +69,7 @@ export class TapRecorder {
       onTaken: (error) => this.#onTaken(error),
       onReader: () => this.#onReader(),
     });
-    // The records of the last messages of a page are passed before its end.
+    // The sink gets the records of the last messages of a page before the page ends.
     const target = typeof document === "undefined" ? {} : globalThis;
     this.#removeListener = addListeners(target, { pagehide: this.#run });
   }
@@ -94,7 +94,8 @@ export class TapRecorder {
 
   #gapOf(link) {
     this.#gaps.add(link);
-    // A message that is larger than the maximum is dropped even if the queue is empty.
+    // A message that is larger than the maximum is dropped even if the queue is empty. Then only this call schedules
+    // the run that closes the gap.
     if (this.#nextRunBytes === 0) this.#schedule(0);
     return (link.gap = {
       at: microseconds(recordTime(true)),
@@ -119,7 +120,10 @@ export class TapRecorder {
     if (this.#heldBytes >= this.#nextRunBytes) this.#schedule(this.#heldBytes);
   }
 
-  /** @internal Adds a record of the kind `open` or `close`. If it is dropped, it is added at the end of the gap. */
+  /**
+   * @internal Adds a record of the kind `open` or `close`. If the memory is full, the record is added at the end of the
+   * gap.
+   */
   pushState(link, record) {
     const cost = CHARACTER_BYTES * (record.name?.length ?? record.reason?.length ?? 0) + RECORD_BYTES;
     if (this.isFull || this.#heldBytes + cost > this.#maxBytes) {
@@ -132,7 +136,10 @@ export class TapRecorder {
     if (this.#heldBytes >= this.#nextRunBytes) this.#schedule(this.#heldBytes);
   }
 
-  /** `using` calls the member `Symbol.dispose`, which some engines lack. Then `destroy` replaces this method. */
+  /**
+   * `using` calls the member `Symbol.dispose`. In engines that lack this symbol, this method is called `destroy`, and
+   * the real `destroy` below replaces it.
+   */
   [Symbol.dispose ?? "destroy"]() {
     this.destroy();
   }
@@ -215,7 +222,7 @@ export class TapRecorder {
     this.#batchBytes = 0;
   }
 
-  /** Called when a reader has begun. It gets all records that no earlier reader has acknowledged. */
+  /** Called when a reader has begun. The reader gets all records that no earlier reader has acknowledged. */
   #onReader() {
     const records = [...(this.#batch ?? []), ...this.#queue.map(({ record }) => record)];
     const known = new Set(records);
@@ -229,7 +236,7 @@ export class TapRecorder {
     this.#schedule(Infinity);
   }
 
-  /** Adds the records for the dropped messages. Their number is at most three for each link. */
+  /** Adds the records for the dropped messages: at most three records for each link. They may exceed `maxBytes`. */
   #closeGaps() {
     for (const link of this.#gaps) {
       const { at, sent, sentBytes, received, receivedBytes, state } = link.gap;

@@ -13,7 +13,7 @@ import { toBase64 } from "./describe.js";
  * @property {number} at
  * @property {boolean} isSent
  * @property {unknown} [value] The description of a cloned value.
- * @property {string} [text] The text of a message over text, cut to the limit.
+ * @property {string} [text] The text of a message on a link that carries text, cut to the limit.
  * @property {Uint8Array} [bytes] The beginning of a message that is not UTF-8.
  * @property {number} [omitted] The number of characters that were cut.
  * @property {number} [size]
@@ -49,7 +49,7 @@ export function toRecord(entry) {
 
 /** Returns the JSON text of a description. */
 function textOf(description) {
-  // A script may have added the method `toJSON` to a built-in class. It may throw.
+  // A script may have added the method `toJSON` to a built-in class. This method may throw.
   try {
     const text = JSON.stringify(description);
     // Escapes may make a text longer than the walk has estimated.
@@ -60,7 +60,7 @@ function textOf(description) {
 
 function textProblem(text, omitted) {
   if (!/^[ \t\r\n]*[[{]/.test(text)) return "a message must be a JSON object or array";
-  // The end of the text is missing.
+  // The text was cut, so it cannot be parsed.
   if (omitted > 0) return undefined;
   try {
     JSON.parse(text);

@@ -19,17 +19,17 @@ class SessionTapper {
   #transport;
   #channel;
   #point;
-  /** The functions that restore the transport and its target, and those that restore the ports. */
+  /** The functions that restore the transport and its target, and by port, the functions that restore the ports. */
   #restore;
   #ports = new Map();
-  /** The id of the last hello of this side, and the id of the hello before the last session. */
+  /** The newest id of this side's hellos, and the previous id. Late answers to the previous hello may arrive. */
   #helloIds = [];
   /** The peer of the session. */
   #peer;
   #hadSession = false;
   /** The key of the goodbyes of the peer, which the peer sends over the port. */
   #key;
-  /** Whether the port of the session was closed. Its end is recorded when the reason is known. */
+  /** Whether the port of the session was closed. The end of the session is recorded when its reason is known. */
   #isEnding = false;
   #isList = () => this.#transport.coalesces === true;
 

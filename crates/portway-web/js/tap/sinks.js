@@ -1,5 +1,5 @@
-// The sinks of a recorder: a function, a port, or a channel with a reader in another context. A sink has one batch at a
-// time, and acknowledges it. docs/tap.md describes the messages between a recorder and a reader.
+// The sinks of a recorder: a function, a port, or a channel with a reader in another context. A sink acknowledges each
+// batch before it gets the next one. docs/tap.md describes the messages between a recorder and a reader.
 
 /** The default name of the channel on which recorders and readers of one origin find each other. */
 export const CHANNEL = "portway-tap";
@@ -27,7 +27,7 @@ export function sinkOf(sink, source, callbacks) {
   throw new TypeError(`sink must be a function, a MessagePort or the name of a channel, got ${typeof sink}`);
 }
 
-/** Returns a sink that calls a function. If the function returns a promise, it acknowledges the batch. */
+/** Returns a sink that calls `take`. If `take` returns a promise, the sink acknowledges the batch once it settles. */
 function functionSink(take, { onTaken }) {
   return {
     isReady: true,
@@ -46,14 +46,15 @@ function functionSink(take, { onTaken }) {
 function portSink(port, callbacks) {
   const link = batches(port, callbacks);
   port.start?.();
-  // Without this, an open port would prevent the end of a process of Node.
+  // Without `unref`, an open port would keep a process of Node running.
   port.unref?.();
   return { isReady: true, post: link.post, end: link.end };
 }
 
 /**
- * Returns a sink for a reader that a channel finds. Each reader gets a channel of its own: a message on a shared
- * channel would be copied for each of its members.
+ * Returns a sink for readers in other contexts. The recorder and the readers find each other on the channel `name`.
+ * The records are posted to another channel, which is only for one reader. A record on the shared channel would be
+ * copied for every context that uses this channel.
  */
 function channelSink(name, source, callbacks) {
   const shared = openChannel(name);
@@ -66,7 +67,7 @@ function channelSink(name, source, callbacks) {
   shared.addEventListener("message", ({ data }) => {
     if (data?.[KIND] === "list") shared.postMessage({ [KIND]: "source", source });
     if (data?.[KIND] !== "read" || data.source !== source) return;
-    // One reader at a time holds the memory of one. The newest reader replaces the others.
+    // The newest reader replaces the previous one. Otherwise, each reader would need its own queue of records.
     link?.leave();
     onLeave();
     own = openChannel(channelOf(name, source, data.reader));
@@ -94,7 +95,7 @@ export function channelOf(name, source, reader) {
 
 export function openChannel(name) {
   const channel = new BroadcastChannel(name);
-  // Without this, an open channel would prevent the end of a process of Node.
+  // Without `unref`, an open channel would keep a process of Node running.
   /** @type {any} */ (channel).unref?.();
   return channel;
 }

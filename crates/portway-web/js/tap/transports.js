@@ -15,11 +15,11 @@ export function tap(transport, { name, sink } = {}) {
   const recorder = recorderOf(sink);
   /** @type {any} */
   const target = transport;
-  // A transport of the library has the member `hub`. An object that inherits from such a transport is another one.
+  // A transport of the library has the own member `hub`. An object that inherits from it is a custom transport.
   const hub = Object.hasOwn(target, "hub") ? target.hub : undefined;
   if (hub !== undefined) {
     TapPoint.add(hub, recorder, name ?? kindOf(hub), kindOf(hub), (point) => tapHub(hub, point));
-    // The application may call `send` itself.
+    // The application may call `send` of the transport itself, and these messages are recorded, too.
     target.send = (message, transfer) => hub.send(message, transfer);
   } else if (typeof target.watch === "function")
     TapPoint.add(target, recorder, name ?? "websocket", "websocket", (point) => tapSockets(target, point));

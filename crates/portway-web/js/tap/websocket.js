@@ -3,7 +3,7 @@
 
 import { replace, sending } from "./points.js";
 
-/** Taps the next sockets of a transport. */
+/** Taps the sockets that a transport opens from now on. */
 export function tapSockets(transport, point) {
   return replace(transport, "onSocket", (socket) => tapSocket(socket, point));
 }

@@ -1,6 +1,6 @@
-// `portway/early`. An application imports this module first, for its side effect: it listens at once. It buffers the
-// messages that arrive before the wasm has loaded and a transport exists. It imports only numbers, so that no other
-// module runs first.
+// `portway/early`. An application imports this module first, for its side effect: the module listens at once. It
+// buffers the messages that arrive before the wasm has loaded and a transport exists. This module imports only numbers,
+// so that no other code runs first.
 
 import {
   EARLY_TIMEOUT,
@@ -95,7 +95,7 @@ if (handled.take === undefined && typeof globalThis.addEventListener === "functi
 
   globalThis.addEventListener("message", listener);
   Object.assign(handled, {
-    /** Removes and returns the buffered events of a sender that `accepts` accepts. */
+    /** Removes the buffered events of `sender` for which `accepts` returns true, and returns these events. */
     take(accepts, sender) {
       const taken = [];
       const rest = [];
@@ -103,7 +103,7 @@ if (handled.take === undefined && typeof globalThis.addEventListener === "functi
       if (rest.length > 0) buffered.set(sender, rest);
       else buffered.delete(sender);
       count -= taken.length;
-      // A worker has one owner, and from now on a transport listens to it.
+      // A worker has one owner, and from now on a transport listens to this owner.
       if (!isWindow) globalThis.removeEventListener("message", listener);
       return taken;
     },

@@ -11,7 +11,7 @@ export const heartbeatMs = (option) => (option > 0 && option <= MAX_TIMEOUT_MS ?
 export class Heartbeat {
   /** The time in ms without a message. Time in which this thread was blocked or suspended does not count. */
   silentMs = 0;
-  /** Whether no check of the window is due soon. A new call then has to start the checks again. */
+  /** Whether no check of the window is due soon, because no call is pending. A new call must then call `start`. */
   isIdle;
   #interval;
   #pollsWindow;
@@ -53,7 +53,8 @@ export class Heartbeat {
     const pause = isSoon ? Math.min(WINDOW_CHECK_INTERVAL, this.#interval) : this.#interval;
     if (pause === Infinity) return;
     const due = now() + pause;
-    // A late timer means that this thread was blocked, or that the page was hidden or suspended.
+    // A late timer means that this thread was blocked, or that the page was hidden or suspended. This time does not
+    // count as silence.
     this.#timer = setTimer(() => this.#next(now() - due < pause / 4 ? pause : 0), pause);
   }
 }

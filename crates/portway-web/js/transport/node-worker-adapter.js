@@ -17,8 +17,8 @@ export async function connect(target, options) {
 }
 
 /**
- * Returns whether a target needs an adapter: a `Worker`, a `ChildProcess`, or `process` in a child. Node's ports do
- * not: they also have `addEventListener`.
+ * Returns whether a target needs an adapter: a `Worker`, a `ChildProcess`, or `process` in a child. Node's ports need
+ * no adapter, because they also have `addEventListener`.
  */
 function isEmitter(target) {
   return (

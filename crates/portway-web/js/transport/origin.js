@@ -30,7 +30,7 @@ export function allowsOrigin(allowed, origin) {
 
 /**
  * Returns whether the origin of a message event is allowed, or undefined if the event is synthetic or of another
- * window. It does not read `data`, since engines copy the data of an event when it is read.
+ * window. This function does not read `data`, since engines copy the data of an event when it is read.
  * @returns {boolean | undefined}
  */
 export function allowsEvent({ source, origin, isTrusted }, window, allowed) {

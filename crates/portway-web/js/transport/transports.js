@@ -21,16 +21,16 @@ import { allowsEvent, allowsOrigin, ownOrigin, parseOrigins, postOrigins } from 
 import { closePort, isClosedPort } from "../driver/transfer-list.js";
 
 /**
- * The options of a hub, the object that listens to a boundary for one or several transports. `transport` and `listenTo`
- * describe the options.
+ * The options of a hub, the object that listens to a boundary for one or several transports. `listenTo` describes the
+ * options that have no description here.
  * @typedef {object} HubOptions
  * @property {object} boundary
- * @property {any} [target]
- * @property {unknown} [sharing]
- * @property {(origin: string) => boolean} [receivesFrom]
+ * @property {any} [target] The window of the peer.
+ * @property {unknown} [sharing] A value that the transports on one hub have in common.
+ * @property {(origin: string) => boolean} [receivesFrom] Returns whether messages of an origin are received.
  * @property {any} source
  * @property {(message: any, transfer?: any) => void} send
- * @property {(event: MessageEvent) => boolean} [accepts]
+ * @property {(event: MessageEvent) => boolean} [accepts] Returns whether an event is a message of the peer.
  * @property {boolean} [buffersUntilStarted]
  * @property {object} [early]
  * @property {string[]} [closeEvents]
@@ -44,9 +44,9 @@ import { closePort, isClosedPort } from "../driver/transfer-list.js";
 const HUBS = Symbol();
 
 /**
- * Returns a transport on a boundary. Transports with the same options share one hub, which listens to the boundary. The
- * hub ends when its last transport is destroyed. All users of a hub share one sequence of ids, and each request is
- * answered once.
+ * Returns a transport on a boundary. Transports with the same `target` and the same `sharing` share one hub, which
+ * listens to the boundary. The hub ends when its last transport is destroyed. All users of a hub share one sequence of
+ * ids, and each request is answered once.
  * @param {HubOptions} options
  */
 function transport(options) {
@@ -188,8 +188,8 @@ export function requireMethods(object, name, ...methods) {
 }
 
 /**
- * Throws a TypeError if a target is known to be neither a worker nor a port, with the right way to use it. Several
- * contexts share the ids on a BroadcastChannel, so only `broadcastTransport` uses it.
+ * Throws a TypeError for a target that is known to be neither a worker nor a port. The error names the right way to use
+ * the target. Several contexts share the ids on a BroadcastChannel, so only `broadcastTransport` uses such a channel.
  */
 export function refuseOtherTarget(target) {
   for (const [name, way] of [
@@ -201,7 +201,7 @@ export function refuseOtherTarget(target) {
 }
 
 function requireChannel(target, name) {
-  // Other members of a window of another origin throw when they are read.
+  // `window` is read first. If a window has another origin, reading most of its other members throws.
   if (target && target.window === target) throw new TypeError("window: use windowTransport(window, { origin })");
   refuseOtherTarget(target);
   requireMethods(target, name, "postMessage", "addEventListener");
@@ -249,7 +249,7 @@ export function selfTransport() {
   return transport({ boundary: boundaryOf(globalThis), source: globalThis, early: globalThis, send });
 }
 
-/** Returns a transport over a channel, to all contexts of this origin that use it. */
+/** Returns a transport over a channel, to all contexts of this origin that use this channel. */
 export function broadcastTransport(nameOrChannel) {
   const isOwnChannel = typeof nameOrChannel === "string";
   const channel = isOwnChannel ? new BroadcastChannel(nameOrChannel) : nameOrChannel;

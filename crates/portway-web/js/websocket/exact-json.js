@@ -1,6 +1,6 @@
 // Reads messages from JSON text. If an object has several members with one name, `JSON.parse` returns only the last of
-// them. It also rounds numbers. So this module searches the text itself for repeated members of the envelope, and for
-// the digits of ids. For most single messages, a search with one pattern is enough.
+// them. `JSON.parse` also rounds numbers. So this module searches the text for repeated members of the envelope, and
+// for the digits of ids. For most single messages, a search with one pattern is enough.
 
 import { checkValue } from "../driver/json-values.js";
 import { INVALID_REQUEST, asMessage, asMessages } from "../driver/json-text.js";

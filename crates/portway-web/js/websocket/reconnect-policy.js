@@ -1,6 +1,6 @@
-// The reconnect policy: decides when the next attempt starts, and whether there is one. It has no IO, reads no clock,
-// and takes its random numbers from the caller. `reconnect.rs` of `portway-proto` is the same policy, with a diagram of
-// the states. `tests/data/reconnect.json` has the vectors of both.
+// The reconnect policy: decides whether there is another attempt, and when it starts. The policy has no IO and reads no
+// clock. The option `jitter` makes the delays random. `reconnect.rs` of `portway-proto` is the same policy, with a
+// diagram of the states. `tests/data/reconnect.json` has the test vectors of both policies.
 
 import { checkNumbers } from "./check-numbers.js";
 import { MAX_RECONNECT_DELAY, RECONNECT_DELAY, RECONNECT_HOLD, RESTART_DELAY } from "../driver/limit-values.js";
@@ -63,7 +63,8 @@ export class ReconnectPolicy {
   }
 
   /**
-   * Handles the end of a connection or of an attempt. `code` is its close code. `verdict` replaces that of the code.
+   * Handles the end of a connection or of an attempt. `code` is the close code. `verdict` replaces the verdict on the
+   * code.
    */
   lost(now, code, verdict = verdictOf(code)) {
     // The timer that sets `held` may be late, so the time decides whether the connection has reached that state.
@@ -77,8 +78,8 @@ export class ReconnectPolicy {
   }
 
   /**
-   * Asks for an attempt at once. After that, refuses further attempts until a delay has run to its end or a connection
-   * is `held`.
+   * Starts an attempt before the delay has ended. Returns false if no attempt may start. After one such attempt, a
+   * further call is refused until a delay has run to its end or a connection is `held`.
    */
   hurry() {
     const isGranted = this.state === "waiting" && !this.#isHurried;

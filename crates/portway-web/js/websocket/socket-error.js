@@ -18,7 +18,7 @@ export const closeReason = (reason) =>
 export class SocketError extends Error {
   constructor(reason, text, data, cause, tooLarge, method, id) {
     super(text, cause && { cause });
-    // The set contains the id of the call that is the reason of the end, until all calls have ended.
+    // Until all calls have ended, `tooLarge` contains the id of the call whose message was too large for the peer.
     this.reason = tooLarge?.has(id) ? "too-large" : reason;
     this.method = method;
     this.id = id;

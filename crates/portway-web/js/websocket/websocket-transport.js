@@ -62,7 +62,7 @@ export function webSocketTransport(url, options = {}) {
   let policy = new ReconnectPolicy(reconnect);
   /** @type {any} The socket of the attempt or of the connection. */
   let socket;
-  /** Identifies the attempt or the connection. Late results of an earlier one are ignored. */
+  /** Identifies the attempt or the connection. Late results of an earlier attempt are ignored. */
   let attempt;
   /** Whether the connection is open, and the `first` messages were sent. */
   let isReady = false;
@@ -93,7 +93,7 @@ export function webSocketTransport(url, options = {}) {
   let pendingIds;
   let report;
 
-  /** Calls a function of the application, if there is one. Reports its exception. */
+  /** Calls a function of the application, if it is defined. If the function throws, reports the exception. */
   const tell = (handler, value) => runUserCode(() => handler?.(value), report);
   const isOver = (bytes) => socket?.bufferedAmount > bytes;
   const life = liveness(
@@ -125,7 +125,8 @@ export function webSocketTransport(url, options = {}) {
     checkLength(text.length);
     const isAnswer = !someMessage(message, isCall);
     const hasCalls = someMessage(message, isRequest);
-    // All other messages are answers, whose number the peer determines, or notifications whose loss is not an error.
+    // Only these messages are limited or queued. All other messages are answers, whose number the peer determines, or
+    // notifications whose loss is not an error.
     const isOwn = !isAnswer && !isProtocol(message);
     if (isReady && socket.readyState === OPEN) {
       if (isOwn && isOver(MAX_UNWRITTEN_BYTES)) throw new SocketError("congested", "the peer does not read");
@@ -235,7 +236,7 @@ export function webSocketTransport(url, options = {}) {
     for (const message of login) own.send(typeof message === "string" ? message : JSON.stringify(message));
     isReady = true;
     const number = ++sessionCount;
-    // Messages that the application sends here precede those that wait.
+    // Messages that the application sends in `onSession` are sent before the messages that wait.
     tell(options.onSession, { number, url: address, protocol: own.protocol });
     if (socket !== own) return;
     dropEnded();
@@ -426,7 +427,7 @@ export function webSocketTransport(url, options = {}) {
      * reports when its output is written. That class would add 117 bytes of gzip.
      */
     inFlight: {
-      /** Refuses a request while too many bytes are in flight, or are unsent. */
+      /** Adds a request. Returns false if too many bytes are in flight, or if too many bytes are unsent. */
       add(request) {
         const isFirst = arrived.requests === 0;
         const isRefused = isFirst && running.size > 0 && runningBytes + arrived.bytes > MAX_IN_FLIGHT_BYTES;

@@ -203,7 +203,7 @@ export class WipcChannel {
     this.checkLength(frame.length - HEADER_BYTES);
     if (this.#closedError !== undefined) throw this.#closedError;
     this.#write(frame, isPeerCaused);
-    // The response may follow unread bytes, so reading may have to continue.
+    // The response to this message may follow bytes that are not read yet, so reading may have to continue.
     if (!isPeerCaused) this.wake();
   }
 
@@ -317,7 +317,7 @@ export class WipcChannel {
     this.wake();
   }
 
-  /** Returns whether CALL frames go to the application's `onCall`, for which `maxMessage` does not apply. */
+  /** Returns whether CALL frames go to the application's `onCall`. `maxMessage` does not apply to these frames. */
   get #hasCallHook() {
     return this.#transport === undefined && this.#options.onCall !== undefined;
   }
@@ -367,7 +367,7 @@ export class WipcChannel {
     }
   }
 
-  /** Ends the pending calls. A guest continues to answer requests until it is destroyed. */
+  /** Ends the pending calls. A guest continues to answer requests until its channel is destroyed. */
   #endPendingCalls(error) {
     if (this.#hasEndedCalls && !this.#hasEnded) return;
     this.#hasEndedCalls = true;

@@ -63,7 +63,10 @@ export class WipcDecoder {
     this.#run(() => (this.#isStopped ? this.#enqueue(bytes) : this.#process(bytes)));
   }
 
-  /** @internal Stops the search. A hook calls this. The bytes after the frame of the hook are queued until `resume`. */
+  /**
+   * @internal Stops the search. The hook `frame` calls this method. The bytes after the frame of this call are queued
+   * until `resume`.
+   */
   stop() {
     this.#isStopped = true;
   }
@@ -156,7 +159,7 @@ export class WipcDecoder {
 
   /** Queues the rest of the current chunk before the chunks that are already queued. */
   #requeue(bytes, at) {
-    // The current chunk came from `push`, so that the queue is empty.
+    // The current chunk came from `push`, so the queue is empty.
     if (this.#queueStart === 0) return this.#enqueue(bytes.subarray(at));
     this.#queue[--this.#queueStart] = bytes.subarray(at);
     this.#queuedBytes += bytes.length - at + FRAME_OVERHEAD_BYTES;

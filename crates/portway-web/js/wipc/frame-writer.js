@@ -1,5 +1,5 @@
-// Writes frames into a stream, one write each. Frames wait here instead of in the stream, because Node's streams move
-// all waiting chunks at each write.
+// Writes frames into a stream, each by one write. Frames wait here instead of in the stream, because Node's streams
+// move all waiting chunks at each write.
 
 import { MAX_UNWRITTEN_BYTES } from "../driver/limit-values.js";
 import { FRAME_OVERHEAD_BYTES } from "./frame.js";

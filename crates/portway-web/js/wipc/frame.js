@@ -1,5 +1,5 @@
 // A frame of WIPC: the bytes "WIPC", the type, the length of the payload as a little-endian u32, and the payload. This
-// codec does not use wasm. So no wasm must be loaded, and payloads are not copied into the memory of wasm.
+// codec works without wasm, so payloads are not copied into the memory of wasm.
 
 import { MAX_PAYLOAD } from "../driver/limit-values.js";
 
@@ -7,7 +7,7 @@ import { MAX_PAYLOAD } from "../driver/limit-values.js";
 export const WipcType = /* @__PURE__ */ Object.freeze({ OPEN: 0, CLOSE: 1, CALL: 2, DATA: 3 });
 
 export const HEADER_BYTES = 9;
-/** The cost of a frame or a chunk in addition to its own bytes, in bytes. Limits of memory count it. */
+/** The cost of a frame or a chunk in addition to its own bytes, in bytes. Limits of memory include this cost. */
 export const FRAME_OVERHEAD_BYTES = 256;
 /** "W", the first byte of a header. */
 export const MAGIC_0 = 0x57;

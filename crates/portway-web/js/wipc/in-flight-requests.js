@@ -62,8 +62,8 @@ export class InFlightRequests {
   }
 
   /**
-   * Returns an iterator of the items of a stream. It requests an item only after the peer has read enough earlier
-   * items.
+   * Returns an iterator of the items of a stream. The iterator waits for the next item until the peer has read enough
+   * of the output.
    */
   paced(items) {
     if (items === undefined) return undefined;

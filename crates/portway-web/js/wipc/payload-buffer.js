@@ -25,7 +25,7 @@ export class PayloadBuffer {
     const { length } = bytes;
     if (length === 0) return;
     if (length >= MIN_VIEW_BYTES) {
-      // The first piece may be the end of a chunk that is in memory anyway.
+      // The first piece is not copied. It may be the end of a chunk that is in memory anyway.
       this.views.push(this.views.length === 0 ? bytes : compactBytes(bytes));
       this.#canExtendLast = false;
       return;

@@ -1,6 +1,6 @@
 // Finds the ids of the responses in an unreadable message. The text may be cut off anywhere, and may not be JSON.
-// Members are found by the brackets and quotes of JSON alone. `crates/portway-proto/src/codec/json/glance.rs` does the
-// same.
+// Members are found by the brackets and quotes of JSON alone. `crates/portway-proto/src/codec/json/glance.rs` has the
+// same rules.
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -46,7 +46,7 @@ class Reader {
     return this.#bytes[this.#at];
   }
 
-  /** Skips this byte if it is next. Returns whether it was. */
+  /** Skips white space, and then `byte` if it follows. Returns whether `byte` was skipped. */
   skip(byte) {
     const isNext = this.peek() === byte;
     if (isNext) this.#at += 1;
@@ -63,7 +63,7 @@ class Reader {
       if (name === "id") {
         const id = value?.trim() ?? "";
         found.isUnclear = found.id !== undefined || !/^(-?\d+(\.\d+)?([eE][+-]?\d+)?|null|".*")$/s.test(id);
-        // The ids of outgoing calls are numbers.
+        // The ids of outgoing calls are non-negative integers. NaN stands for the id of no call.
         found.id = /^\d+$/.test(id) ? Number(id) : NaN;
       }
       if (!this.skip(COMMA)) break;

@@ -1,4 +1,4 @@
-// A transport for clients, servers and peers that carries JSON-RPC 2.0 in CALL frames.
+// A transport that carries JSON-RPC 2.0 in CALL frames, for clients, servers and peers.
 
 import { logError } from "../driver/log-error.js";
 import {
@@ -118,7 +118,7 @@ export class WipcTransport {
   }
 
   /**
-   * @internal Ends pending calls, since no further response can arrive. With `listens`, the peer still accepts
+   * @internal Ends pending calls, since no further response can arrive. If `listens` is true, the peer still accepts
    * responses.
    */
   handleClose(error, listens) {
@@ -185,7 +185,10 @@ export class WipcTransport {
     this.#deliver(asMessages(value, withUsableId), payload.length);
   }
 
-  /** Answers an unreadable message if a server uses this transport. If the message is a response, its call ends. */
+  /**
+   * Handles an unreadable message. If a server uses this transport, the message is answered. Otherwise the error is
+   * reported. If the message is a response, its call ends.
+   */
   #reject(answer, bytes, error) {
     if (this.#isServing()) this.send(answer);
     else this.#onError(error);

@@ -51,11 +51,11 @@ impl<W> Tracked<W> {
         (Self { writer, output: Arc::clone(&output) }, output)
     }
 
-    fn record<T>(&self, done: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        if let Poll::Ready(Err(error)) = &done {
+    fn record<T>(&self, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if let Poll::Ready(Err(error)) = &outcome {
             self.output.fail(error);
         }
-        done
+        outcome
     }
 }
 

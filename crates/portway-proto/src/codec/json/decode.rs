@@ -23,8 +23,8 @@ use crate::validate::Code;
 /// the connection.
 ///
 /// If the profile rejects batches, the elements of a batch are omitted. If a batch has more than
-/// [`Limits::batch_items`] messages, the first message beyond the limit is returned, and the rest is omitted. Responses
-/// do not count for this limit. The connection refuses the whole batch in both cases.
+/// [`Limits::batch_items`] messages, one message beyond the limit is returned, and later messages are omitted.
+/// Responses do not count for this limit, and are all returned. In both cases, the connection refuses the whole batch.
 ///
 /// # Examples
 ///
@@ -111,14 +111,15 @@ impl Reader<'_> {
     }
 
     fn batch(&self, scanner: &mut Scanner<'_>) -> Option<Vec<Entry<Box<RawValue>>>> {
-        let room = match self.profile.batch {
+        // One message beyond the limit shows the connection that the batch is too long.
+        let max_entries = match self.profile.batch {
             BatchPolicy::Accept => self.limits.batch_items.saturating_add(1),
             BatchPolicy::Reject => 0,
         };
         let mut entries = Vec::new();
-        let mut calls = 0;
+        let mut counted = 0;
         scanner.elements(|scanner| {
-            if room == 0 {
+            if max_entries == 0 {
                 return scanner.value().map(drop);
             }
             let entry = match self.element(scanner)? {
@@ -127,10 +128,10 @@ impl Reader<'_> {
             };
             let is_kept = match &entry {
                 Ok(Message::Response(_)) | Err(Unusable::Unreadable { .. }) => true,
-                Err(Unusable::Ignore) => entries.len() < room,
+                Err(Unusable::Ignore) => entries.len() < max_entries,
                 _ => {
-                    calls += 1;
-                    calls <= room
+                    counted += 1;
+                    counted <= max_entries
                 }
             };
             if is_kept {
@@ -171,7 +172,8 @@ impl Reader<'_> {
             (Class::Success | Class::Failure, _) => self.response(envelope, defect),
             _ if envelope.repeated => Err(Fault::InvalidRequest.into()),
             (_, Some(Defect::LoneSurrogate | Defect::NumberOutOfRange)) => Err(Fault::ParseError.into()),
-            // A notification is never answered.
+            // A notification that is nested too deep gets no response. The defects above count as parse errors, which
+            // get a response.
             (Class::Notification, Some(Defect::TooDeep)) => Err(Unusable::Ignore),
             (_, Some(Defect::TooDeep)) => Err(self.reject(envelope, Fault::Refused(Reason::NestingTooDeep))),
             (Class::Request, None) => Ok(Message::Request(self.request(envelope)?.into_owned())),

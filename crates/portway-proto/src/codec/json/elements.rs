@@ -43,9 +43,9 @@ pub enum Structure {
 }
 
 /// Calls `on_element` with each element of a text, and returns the structure of the text. Returns `None` if the text is
-/// not JSON; `on_element` may have been called before.
+/// not JSON. In this case, `on_element` may already have been called for some elements.
 ///
-/// If a member is repeated, the last one counts.
+/// If a member is repeated, its last value counts.
 ///
 /// # Examples
 ///
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_is_described() {
+    fn an_error_object_is_described_by_its_code_and_the_kind_of_its_message() {
         let (structure, found) = read(r#"{"error":{"code":-3.2e4,"message":""}}"#);
         assert_eq!(structure, Some(Structure::Single));
         let subject = found.first().map(|element| (element.subject.error_code, element.subject.error_message));

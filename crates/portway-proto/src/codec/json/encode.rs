@@ -16,7 +16,8 @@ const MAX_INTEGER_DIGITS: usize = 19;
 /// Encodes one message or batch on one line, with the members of the specification and no others.
 ///
 /// A successful response always has a `result`. `params` and `data` are written only if present. [`Outgoing::Cancel`]
-/// becomes [`CancelNotification::LSP`]; a driver converts it first if its profile has another form.
+/// becomes [`CancelNotification::LSP`]. If the profile has another form of cancellation, the driver must write the
+/// notification itself, and pass it as [`Outgoing::Single`].
 ///
 /// # Examples
 ///

@@ -10,7 +10,7 @@ use crate::limits::is_longer;
 use crate::message::{Kind, Shape};
 use crate::validate::Code;
 
-/// The maximum number of digits of which every number is an [`i64`].
+/// Every whole number with at most this many digits is an [`i64`].
 const MAX_SAFE_DIGITS: usize = 18;
 
 /// The members of a message that the specification defines. Their values are JSON text.
@@ -22,7 +22,7 @@ pub(super) struct Envelope<'a> {
     pub(super) params: Option<&'a str>,
     pub(super) result: Option<&'a str>,
     pub(super) error: Option<&'a str>,
-    /// Whether any member is repeated. The last value of a repeated member counts.
+    /// Whether any of these members is repeated. The last value of a repeated member counts.
     pub(super) repeated: bool,
     /// Whether the id is repeated.
     pub(super) is_id_repeated: bool,
@@ -108,7 +108,7 @@ pub(super) fn kind(value: Option<&str>) -> Kind {
         [b'"', ..] => Kind::String,
         [b'[', ..] => Kind::Array,
         [b'{', ..] => Kind::Object,
-        // Such a number cannot exceed the range of integers.
+        // A number with so few digits cannot exceed the range of integers.
         digits @ [b'0'..=b'9', ..] if digits.len() <= MAX_SAFE_DIGITS && digits.iter().all(u8::is_ascii_digit) => {
             Kind::Integer
         }

@@ -6,7 +6,8 @@
 //! Rules of the decoder:
 //!
 //! - Text is UTF-8 without a byte order mark. Text with a mark is not JSON, and is answered with -32700.
-//! - The whole text is one message or one batch. Text after the message, except whitespace, is answered with -32700.
+//! - The whole text is one message or one batch. If anything but whitespace follows the message, the whole text is
+//!   answered with -32700.
 //! - A number too large for a double (`1e400`) and a lone surrogate (`"\ud800"`) are valid JSON. Other decoders read
 //!   them as `Infinity`, as `null` or not at all. So a request or notification with such a value, even in its id, is
 //!   answered with -32700.
@@ -14,7 +15,7 @@
 //!   the id null.
 //! - A request that is nested deeper than [`Limits::depth`](crate::Limits::depth) is answered with -32600 and the
 //!   reason `nesting-too-deep`. The decoder is not recursive.
-//! - A response is never answered. A response with one of these defects becomes
+//! - A response is never answered. A response with one of the defects above becomes
 //!   [`Unusable::Unreadable`](crate::message::Unusable::Unreadable), which ends its call. [`find_response_ids`] finds
 //!   the id in a text that is not JSON.
 //! - Members may have any order. Unknown members are ignored.

@@ -15,7 +15,7 @@ pub struct UndecodableMessage {
     /// Whether the message may be a response whose id is unknown. True for an object, complete or not, in which the
     /// scan found no readable id, no `method` and no `params`. True for an empty text. False for a batch.
     pub may_be_response_without_id: bool,
-    /// Whether the message has the member `jsonrpc`.
+    /// Whether the message, or a message of the batch, has the member `jsonrpc`.
     pub has_version: bool,
 }
 
@@ -69,7 +69,7 @@ struct Members {
     has_version: bool,
 }
 
-/// The id of a message, as far as the text contains the id.
+/// The id of a message, as far as the scan can read the id.
 #[derive(Debug, PartialEq, Eq)]
 enum FoundId {
     Missing,
@@ -223,10 +223,10 @@ mod tests {
     }
 
     #[test]
-    fn an_incomplete_or_repeated_id_is_not_read() {
-        let cut =
+    fn only_an_object_or_an_empty_text_may_be_a_response_without_a_readable_id() {
+        let unreadable =
             ["", " ", "{", r#"{"jsonrpc"#, r#"{"id":7"#, r#"{"id":"#, r#"{"result":"xxx"#, r#"{"id":[7],"result":1}"#];
-        for text in cut.iter().chain(&[r#"{"id":7,"id":8,"result":1}"#]) {
+        for text in unreadable.iter().chain(&[r#"{"id":7,"id":8,"result":1}"#]) {
             assert_eq!(ids_and_flag(text), (Vec::new(), true), "{text}");
         }
         for text in ["hello", "INFO: {\"id\":7}", "<html>", "NaN", "[", "[1,2"] {
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn each_response_in_a_batch_is_found() {
+    fn the_id_of_each_response_in_a_batch_is_found() {
         let text =
             r#"[{"id":1,"result":NaN},{"id":2,"method":"x"},{"id":3,"error":{}},{"result":0},{"id":4,"result":"x"#;
         assert_eq!(ids_and_flag(text), ([1, 3, 4].map(Id::Integer).to_vec(), false));

@@ -135,6 +135,7 @@ impl<'a> Scanner<'a> {
         self.items(b'[', b']', read)
     }
 
+    /// Reads an array or an object. Calls `read` for each element or member.
     #[inline]
     fn items(&mut self, open: u8, close: u8, mut read: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         self.skip(open)?;
@@ -152,6 +153,7 @@ impl<'a> Scanner<'a> {
         self.skip(close)
     }
 
+    /// Skips whitespace, and then one byte, which must be `byte`.
     #[inline]
     fn skip(&mut self, byte: u8) -> Option<()> {
         let (first, rest) = skip_whitespace(self.rest).split_first()?;
@@ -321,7 +323,7 @@ fn after_number<'a>(text: &'a [u8], defect: &mut Option<Defect>) -> Option<&'a [
         let ([b'+' | b'-', digits @ ..] | digits) = tail;
         rest = after_digits(digits)?;
     }
-    // The largest double has 309 digits: a shorter number without an exponent is in range.
+    // The largest double has 309 digits before its point, so a shorter number without an exponent is in range.
     let length = text.len() - rest.len();
     if has_exponent || length >= 309 {
         let number = text.get(..length).and_then(|number| str::from_utf8(number).ok())?;
@@ -349,7 +351,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the first defect, or `Err` if the text is not JSON.
+    /// Returns the first defect, `Ok(None)` without a defect, or `Err` if the text is not JSON.
     fn scan(text: &str, depth_limit: usize) -> Result<Option<Defect>, ()> {
         let mut scanner = Scanner::new(text, depth_limit);
         scanner.value().ok_or(())?;
@@ -357,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_counts_arrays_and_objects_and_is_inclusive() {
+    fn arrays_and_objects_may_be_nested_up_to_the_depth_limit() {
         assert_eq!(scan("[[1],{\"a\":[]}]", 3), Ok(None));
         assert_eq!(scan("[[1],{\"a\":[]}]", 2), Ok(Some(Defect::TooDeep)));
         assert_eq!(scan("\"[[[[\"", 0), Ok(None));
@@ -396,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn surrogates_come_in_pairs() {
+    fn a_surrogate_without_its_pair_is_a_defect() {
         for text in [r#""\ud83d\ude00""#, r#""\uD83D\uDE00\uD83D\uDE00""#, r#""\\ud800""#, r#""\u0000\uffff""#] {
             assert_eq!(scan(text, 9), Ok(None), "{text}");
         }

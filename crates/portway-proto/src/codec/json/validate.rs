@@ -7,7 +7,7 @@ use crate::validate::{Findings, Options, Report, check};
 
 /// Validates a message or a batch. Returns `None` if the text is not JSON. An array is a batch.
 ///
-/// If a member is repeated, the last one counts.
+/// If a member is repeated, its last value counts.
 ///
 /// # Examples
 ///

@@ -1,6 +1,7 @@
-// Runs functions before this process ends, even if a signal ends it for which the application has no handler.
+// Runs functions before this process ends. They also run if a signal ends the process, and the application has no
+// handler for this signal.
 
-/** The signals that end a program. Node handles them even if its parent ignored them (nohup). */
+/** The signals that end a program. They end Node even if its parent ignored them (nohup). */
 const SIGNALS = ["SIGHUP", "SIGINT", "SIGTERM"];
 
 /**

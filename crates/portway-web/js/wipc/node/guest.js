@@ -17,7 +17,7 @@ export function guestChannel(options = {}) {
   let closing;
   let isExiting = false;
   const exit = () => process.exit();
-  // Printed text has to be written first, as long as the host reads it.
+  // Text that this process has printed must be written before the exit, unless the host no longer reads.
   const exitWhenWritten = () => {
     startTimer(exit, exitTimeout);
     stdout.write("", exit);

@@ -118,7 +118,7 @@ export class ProcessTree {
     if (!hasGroup && this.#descendants.length === 0) return false;
     const all = listProcesses();
     this.#find(all);
-    // A zombie has ended. In a container, it may wait for its parent without end.
+    // A zombie is a process that has ended. In a container, it may stay a zombie, because no parent collects it.
     const isMember = ({ group, isZombie }) => group === this.#leader && !isZombie;
     return (
       (hasGroup && (all.length === 0 || all.some(isMember))) || this.#descendants.some(({ isZombie }) => !isZombie)

@@ -1,4 +1,4 @@
-// A guest as a child process, with frames on its standard input and output. It shares the standard error of this
+// A guest as a child process, with frames on its standard input and output. The guest shares the standard error of this
 // process.
 
 import { CLOSE_TIMEOUT, OUTPUT_GRACE, TERM_GRACE } from "../../driver/limit-values.js";

@@ -4,7 +4,7 @@ import { MAX_CAPACITY, START_TIMEOUT } from "../../driver/limit-values.js";
 import { checkTimeout } from "../timers.js";
 
 /**
- * Returns the options with their defaults. Throws if one is invalid.
+ * Returns the options with their defaults. Throws if an option is invalid.
  * @param {import("../../../types/wipc-wasi.js").WasiGuestOptions} [options]
  */
 export function parseOptions({

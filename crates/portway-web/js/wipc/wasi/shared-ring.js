@@ -40,7 +40,7 @@ export class HostRing {
     this.#ring = new Uint8Array(memory, HEADER_BYTES);
   }
 
-  /** Writes as many bytes as fit, and returns their number. After 0, the worker calls `onRoom` once there is room. */
+  /** Writes as many bytes as fit. Returns their number. If it is 0, the worker calls `onRoom` once there is room. */
   write(bytes) {
     for (;;) {
       const state = Atomics.load(this.#words, STDIN);
@@ -90,7 +90,7 @@ export class GuestRing {
     this.#onRoom = onRoom;
   }
 
-  /** Blocks until there are bytes, and returns up to `maxLength` of them. Returns none at the end of the input. */
+  /** Blocks until there are bytes, and returns up to `maxLength` bytes. Returns no bytes at the end of the input. */
   read(maxLength) {
     let state;
     while (((state = Atomics.load(this.#words, STDIN)) & COUNT_MASK) === 0) {
