@@ -95,18 +95,23 @@ mod tests {
     use super::super::raw::raw_value;
     use super::*;
 
+    /// Returns an object with the members of `part`, before or after the member `n`.
+    fn object_with(part: &str, is_first: bool) -> Option<String> {
+        let part = raw_value(part)?;
+        let (part, n) = (("", Member::MembersOf(&*part)), ("n", Member::Count(3)));
+        let members = if is_first { [part, n] } else { [n, part] };
+        Box::<RawValue>::object(&members).map(|object| object.to_string())
+    }
+
     #[test]
     fn the_members_of_another_object_may_be_the_first_or_missing() {
-        let parts = ["{}", "{ }", r#"{"a":1,"b":2}"#].map(|text| raw_value(text).expect("the text must be JSON"));
-        let text =
-            |members: &[(&str, Member<'_, Box<RawValue>>)]| Box::object(members).map(|object| object.to_string());
         for (part, first, last) in [
-            (&parts[0], r#"{"n":3}"#, r#"{"n":3}"#),
-            (&parts[1], r#"{"n":3}"#, r#"{"n":3}"#),
-            (&parts[2], r#"{"a":1,"b":2,"n":3}"#, r#"{"n":3,"a":1,"b":2}"#),
+            ("{}", r#"{"n":3}"#, r#"{"n":3}"#),
+            ("{ }", r#"{"n":3}"#, r#"{"n":3}"#),
+            (r#"{"a":1,"b":2}"#, r#"{"a":1,"b":2,"n":3}"#, r#"{"n":3,"a":1,"b":2}"#),
         ] {
-            assert_eq!(text(&[("", Member::MembersOf(&**part)), ("n", Member::Count(3))]).as_deref(), Some(first));
-            assert_eq!(text(&[("n", Member::Count(3)), ("", Member::MembersOf(&**part))]).as_deref(), Some(last));
+            assert_eq!(object_with(part, true).as_deref(), Some(first));
+            assert_eq!(object_with(part, false).as_deref(), Some(last));
         }
     }
 }
