@@ -43,7 +43,8 @@ class ListTools extends LitElement {
       }
 
       [role="tab"] {
-        padding: 0 7px;
+        padding: 0 4px;
+        font-size: 12px;
       }
 
       .fields {
