@@ -109,6 +109,23 @@ fn echo(mut stream: impl Read + Write + Send + 'static, end: impl FnOnce() + Sen
     });
 }
 
+/// Writes the pieces, and then ends the output. Returns all bytes that arrive until the peer ends its output.
+fn exchange<S: Write + Send + 'static>(
+    mut reader: impl Read,
+    mut writer: S,
+    pieces: Vec<Vec<u8>>,
+    end_output: fn(&S) -> io::Result<()>,
+) -> io::Result<Vec<u8>> {
+    let writing = thread::spawn(move || {
+        pieces.into_iter().try_for_each(|piece| writer.write_all(&piece))?;
+        end_output(&writer)
+    });
+    let mut received = Vec::new();
+    reader.read_to_end(&mut received)?;
+    writing.join().map_err(|_| io::Error::other("the thread panicked"))??;
+    Ok(received)
+}
+
 #[test]
 fn every_byte_and_half_close_passes_over_unix_sockets_and_tcp() -> Test {
     let folder = tempfile::tempdir()?;
@@ -151,27 +168,13 @@ fn every_byte_and_half_close_passes_over_unix_sockets_and_tcp() -> Test {
         for _ in 0..4 {
             let (pieces, address) = (random.pieces(&input), tap.tcp().to_owned());
             threads.push(thread::spawn(move || -> io::Result<Vec<u8>> {
-                let mut output = Vec::new();
                 if address.starts_with('/') {
                     let stream = UnixStream::connect(address)?;
-                    let mut writer = stream.try_clone()?;
-                    let writing = thread::spawn(move || {
-                        pieces.into_iter().try_for_each(|piece| writer.write_all(&piece))?;
-                        writer.shutdown(Shutdown::Write)
-                    });
-                    (&stream).read_to_end(&mut output)?;
-                    writing.join().map_err(|_| io::Error::other("the thread panicked"))??;
+                    exchange(stream.try_clone()?, stream, pieces, |stream| stream.shutdown(Shutdown::Write))
                 } else {
                     let stream = TcpStream::connect(address)?;
-                    let mut writer = stream.try_clone()?;
-                    let writing = thread::spawn(move || {
-                        pieces.into_iter().try_for_each(|piece| writer.write_all(&piece))?;
-                        writer.shutdown(Shutdown::Write)
-                    });
-                    (&stream).read_to_end(&mut output)?;
-                    writing.join().map_err(|_| io::Error::other("the thread panicked"))??;
+                    exchange(stream.try_clone()?, stream, pieces, |stream| stream.shutdown(Shutdown::Write))
                 }
-                Ok(output)
             }));
         }
         for thread in threads {

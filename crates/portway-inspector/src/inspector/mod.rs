@@ -30,7 +30,7 @@ pub const MAX_BATCH_ITEMS: usize = 10_000;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CallState {
-    /// There is no call.
+    /// The row contains no call.
     #[default]
     None,
     /// A call has no response yet.

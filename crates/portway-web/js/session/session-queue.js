@@ -1,4 +1,4 @@
-// The messages that the application sends while there is no session. They wait for the next session, in order.
+// The messages that the application sends without a session. They wait for the next session, in order.
 
 import { callError } from "../driver/errors.js";
 import { MAX_SESSION_QUEUE } from "../driver/limit-values.js";

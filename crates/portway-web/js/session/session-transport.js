@@ -1,5 +1,5 @@
 // A transport that begins another session after the peer has reloaded. Each session has a port or a virtual port of its
-// own. Messages that are sent while there is no session wait for the next session. PROTOCOL.md has the state diagrams.
+// own. Messages that are sent without a session wait for the next session. PROTOCOL.md has the state diagrams.
 
 import { connections, transportInternals } from "../driver/boundaries.js";
 import { truncate, callError, peerGoneError, messageError, workerFailedError } from "../driver/errors.js";
