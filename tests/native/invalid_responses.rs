@@ -208,17 +208,19 @@ async fn an_unreadable_request_of_the_peer_ends_no_call_to_the_peer() -> Test {
 async fn the_id_of_an_answer_that_is_too_long_is_found_in_its_first_kibibyte() -> Test {
     for framing in FRAMINGS {
         // `id_ends_at` is the number of bytes up to and including the comma after the id.
-        let answer = |id_ends_at: usize| {
-            let (start, end) = (r#"{"jsonrpc":"2.0","x":""#, r#"","id":2,"#);
+        let answer = |id: u32, id_ends_at: usize| {
+            let (start, end) = (r#"{"jsonrpc":"2.0","x":""#, format!(r#"","id":{id},"#));
             let padding = "x".repeat(id_ends_at - start.len() - end.len());
             format!("{start}{padding}{end}\"result\":\"{}\"}}", "x".repeat(3_000))
         };
         let (client, calls, mut there) = client_with_calls(framing, 2, |transport| transport).await?;
-        there.send_bytes(&frame_of(framing, &answer(1_025))).await?;
-        there.send_bytes(&frame_of(framing, &answer(1_024))).await?;
-        let call = calls.into_iter().nth(1).ok_or("a call is missing")?;
-        assert_eq!(timeout(TEST_TIMEOUT, call).await?, Err(CallError::Unreadable(Unreadable::TooLarge)), "{framing}");
-        assert_eq!(client.pending(), 0, "`into_iter` must have dropped the first call, which must have been pending");
+        there.send_bytes(&frame_of(framing, &answer(1, 1_025))).await?;
+        there.send_bytes(&frame_of(framing, &answer(2, 1_024))).await?;
+        let mut calls = calls.into_iter();
+        let (first, second) = calls.next().zip(calls.next()).ok_or("a call is missing")?;
+        assert_eq!(timeout(TEST_TIMEOUT, second).await?, Err(CallError::Unreadable(Unreadable::TooLarge)), "{framing}");
+        assert_eq!(client.pending(), 1, "{framing}: the id of the first answer must not be found");
+        drop(first);
     }
     Ok(())
 }
