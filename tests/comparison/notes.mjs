@@ -1,5 +1,5 @@
-// Lists the footnotes of the table, by behaviour and library. A footnote explains the outcome of a probe, which is
-// `saw` in expected.json. An asterisk in place of a library marks the footnote of a row.
+// Lists the footnotes of the table, by behaviour and library. A footnote explains the outcome of a probe.
+// The outcomes are the values of `saw` in expected.json. An asterisk in place of a library marks the footnote of a row.
 
 export const notes = {
   "uncloneable-result": {
@@ -8,7 +8,7 @@ export const notes = {
   },
   "thrown-nothing": {
     "post-me": "If a handler throws `undefined`, the call resolves.",
-    birpc: "If a handler throws one of these values, the call resolves.",
+    birpc: "If a handler throws any of the values in this row, the call resolves.",
   },
   errors: {
     comlink: "The caller receives an `Error` with its name and its original stack.",

@@ -23,8 +23,9 @@ function throwing(thrown) {
 }
 
 /**
- * Creates a transport whose send() returns a promise, as the IPC of app shells does. The promises reject with the
- * problems one after the other, and then with the last problem. For the problem `undefined`, a promise resolves.
+ * Creates a transport whose send() returns a promise, as the IPC of app shells does. Each call of send() takes the next
+ * problem. After the last problem, all further calls use the last problem again. The promise rejects with the problem,
+ * or resolves if the problem is `undefined`.
  */
 function rejecting(...problems) {
   const transport = recorder();
@@ -73,7 +74,8 @@ describe("a call that", () => {
       ]);
       assert.deepEqual([first.reason.name, second.reason.name], [error, error]);
       assert.deepEqual([client.pending, transport.sent ?? []], [0, []]);
-      // The timer of a call that was pending fires later without an effect, as after a response.
+      // If send() returned a promise, the call was pending until the promise rejected. Its timer is not cleared and
+      // fires later without an effect. A response does not clear the timer either.
       if (!name.includes("promise")) await timers.allEnd();
       client.destroy();
     });

@@ -92,7 +92,7 @@ describe("a WIPC peer that sends requests and does not read", function () {
       ["at once", () => KIB_64],
       ["with a promise", async () => KIB_64],
     ]) {
-      it(`makes a ${role} that responds ${kind} buffer 16 MiB of responses, and all responses arrive later`, async () => {
+      it(`causes at most about 16 MiB of buffered responses: a ${role} that responds ${kind}`, async () => {
         const pipe = channelWithoutReader({ role });
         let handled = 0;
         new JSONRPCServer(pipe.channel.transport()).method("big", () => {
@@ -238,11 +238,11 @@ describe("a WIPC peer that sends requests and does not read", function () {
   });
 });
 
-describe("a WIPC peer that sends requests, does not read, and ends its output", function () {
+describe("a WIPC peer that sends many requests and ends its output", function () {
   this.timeout(30_000);
 
   for (const role of ["host", "guest"]) {
-    it(`does not prevent the end of a ${role}, whose error reports the dropped messages`, async () => {
+    it(`does not prevent the end of a ${role} if it never reads: the error reports the dropped messages`, async () => {
       const pipe = channelWithoutReader({ role, closeTimeout: 100 });
       let handled = 0;
       new JSONRPCServer(pipe.channel.transport()).method("big", () => ((handled += 1), KIB_64));
@@ -254,7 +254,7 @@ describe("a WIPC peer that sends requests, does not read, and ends its output", 
       assert.isBelow(handled, 300);
     });
 
-    it(`gets all responses of a ${role} if it continues to read, even slowly`, async () => {
+    it(`gets all responses of a ${role} if it reads slowly`, async () => {
       // Reading takes longer than `closeTimeout` in all, but the pauses are much shorter.
       const pipe = channelWithoutReader({ role, closeTimeout: 2_000 });
       let handled = 0;
@@ -357,7 +357,7 @@ describe("a WIPC peer that sends many messages at once", function () {
     });
   }
 
-  it("lets timers run: the stream accepts each frame at once", async () => {
+  it("lets timers run: frames that it writes to a stream which accepts each frame immediately", async () => {
     let completed = 0;
     let timerCalls = 0;
     const timer = setInterval(() => (timerCalls += completed > 0 && completed < COUNT ? 1 : 0), 1);
@@ -440,9 +440,9 @@ describe("a request over WIPC whose id cannot be echoed", function () {
     ["an integer that JavaScript reads as another integer", `${base},"id":9007199254740993}`],
     ["a negative integer that JavaScript reads as another integer", `${base},"id":-9007199254740993}`],
     ["an integer of 23 digits", `${base},"id":12345678901234567890123}`],
-    ["an integer that JavaScript reads as another, without a version", '{"method":"hang","id":9007199254740993}'],
+    ["such an integer in a message without the member `jsonrpc`", '{"method":"hang","id":9007199254740993}'],
     [
-      "an id in a batch that is too long",
+      "any id, in a batch with too many elements",
       JSON.stringify(Array.from({ length: 1_001 }, (_, id) => ({ jsonrpc: "2.0", method: "hang", id }))),
     ],
   ]) {
@@ -478,7 +478,7 @@ describe("a request over WIPC whose id cannot be echoed", function () {
     ]);
   });
 
-  it("gets its error response with the responses of its batch, whose other requests count as running until then", async () => {
+  it("gets its error response only after the other requests of its batch, which count as running until then", async () => {
     const pipe = scriptedPipe({ role: "guest" });
     const gate = deferred();
     new JSONRPCServer(pipe.channel.transport()).method("wait", () => gate.promise);
@@ -508,7 +508,7 @@ describe("a request over WIPC whose id cannot be echoed", function () {
     );
   });
 
-  it("gets an error with the id null, which does not end the count of a running request with the id null", async () => {
+  it("gets an error with the id null: a running request whose own id is null still counts as running", async () => {
     const pipe = scriptedPipe({ role: "guest" });
     const gate = deferred();
     new JSONRPCServer(pipe.channel.transport()).method("wait", () => gate.promise);
@@ -556,7 +556,7 @@ describe("running requests over WIPC", function () {
     await pipe.channel.idle();
   });
 
-  it("of a batch count with the whole payload of the batch, until all of them have a response", async () => {
+  it("that arrived in one batch: the whole payload counts until each of them has a response", async () => {
     const pipe = scriptedPipe();
     const gates = [];
     let notes = 0;
@@ -583,7 +583,7 @@ describe("running requests over WIPC", function () {
       ],
     );
     assert.deepEqual([gates.length, notes], [14, 8]);
-    // One of two requests of the batch has ended, so the payload still counts.
+    // This ends only one of the batch's two requests. The other is still running, so the payload still counts.
     gates[0].resolve(1);
     await pipe.postBytes(request("wait", "later", ["x".repeat(9 << 20)]));
     await until(() => pipe.messages.length === 2);

@@ -34,7 +34,10 @@ pub(crate) fn finished(cache: &Cache) -> Option<PathBuf> {
 pub(crate) fn set_up(workspace: &Workspace, cache: &Cache) -> Result<()> {
     if !has_compiler_and_sources() {
         if !debian::can_install() {
-            bail!("it is not installed, and this process cannot install packages (no apt-get, or not root)");
+            bail!(
+                "the wasm compiler of Debian is not installed, and this process cannot install packages (there is no \
+                 apt-get, or the user is not root)"
+            );
         }
         debian::install("wasm compiler", &PACKAGES, &workspace.log("apt"))?;
     }

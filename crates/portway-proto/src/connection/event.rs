@@ -94,7 +94,8 @@ pub enum Ignored<P: Payload> {
     LateResponse(P::Id),
     /// A response to a request that was never sent.
     UnmatchedResponse(P::Id),
-    /// An error with the id null that answers no pending batch. Such an error never ends a call outside batches.
+    /// An error with the id null while no batch is pending. It ends no call: an error with the id null can answer
+    /// only a batch.
     PeerError(P::Error),
     /// A response that cannot be decoded, and whose call is unknown.
     Unreadable(Unreadable),
