@@ -1,5 +1,6 @@
-// The end-to-end check of the built inspector: `node www/inspector/check.mjs [chromium|firefox|webkit]`. It prints one
-// line for each step, and exits with 1 if a step fails. Screenshots are written to target/inspector-check/.
+// The end-to-end check of the built inspector: `node www/inspector/check.mjs [ENGINE] [PART]`. PART selects the steps
+// whose names contain it. PORTWAY_CLI names the command `portway`. The script prints one line for each step, and exits
+// with 1 if a step fails. Screenshots are written to target/inspector-check/.
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Suite } from "../../tests/packaging/suite.mjs";
@@ -9,6 +10,7 @@ import { startServers } from "./check/servers.mjs";
 import { connectionSteps } from "./check/connection-steps.mjs";
 import { listSteps } from "./check/list-steps.mjs";
 import { hostileSteps } from "./check/hostile-steps.mjs";
+import { storySteps } from "./check/story-steps.mjs";
 
 const engine = process.argv[2] ?? "chromium";
 const part = process.argv[3] ?? "";
@@ -20,7 +22,7 @@ const servers = await startServers();
 const browser = await startBrowser(engine);
 try {
   const page = new InspectorPage(browser.driver, servers, engine, shots);
-  for (const [name, step] of [...connectionSteps, ...listSteps, ...hostileSteps]) {
+  for (const [name, step] of [...connectionSteps, ...listSteps, ...hostileSteps, ...storySteps]) {
     if (!name.includes(part)) continue;
     await suite.test(name, async () => {
       await page.open();

@@ -10,10 +10,12 @@ use anyhow::{Context, Result};
 use serde_json::json;
 
 use crate::cache::lock;
+use crate::environment::Environment;
 use crate::inspector;
 use crate::notice;
 use crate::process::{clear, run_ok, step};
 use crate::setup::Setup;
+use crate::toolchain::cargo;
 use crate::workspace::{Matrix, Workspace};
 
 /// The inputs of the package. A change in any of these files causes a new build.
@@ -67,6 +69,17 @@ pub(crate) fn build(setup: &Setup, arguments: &Arguments) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Builds a native program of a package. Returns its path.
+pub(crate) fn program(setup: &Setup, package: &str, name: &str) -> Result<PathBuf> {
+    let workspace = &setup.workspace;
+    let log = workspace.log(&format!("build-{name}"));
+    clear(&log)?;
+    let mut command = Environment::default().command(&cargo().to_string_lossy(), &workspace.root)?;
+    command.args(["build", "--package", package]);
+    step(&format!("{package}: build {name}"), || run_ok(&mut command, &log, LIMIT))?;
+    Ok(workspace.path("target/debug").join(name))
 }
 
 /// Builds pkg/ unless it is up to date.

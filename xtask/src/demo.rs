@@ -1,5 +1,5 @@
-//! `cargo xtask demo`: builds the playground or the inspector, and then serves it. With `--check`, runs its end-to-end
-//! check instead.
+//! `cargo xtask demo`: builds the playground or the inspector, and then serves it. With `--check`, runs the end-to-end
+//! check of the playground, and then a part of the check of the inspector.
 
 use std::time::Duration;
 
@@ -16,9 +16,13 @@ pub(crate) const CHECK: &str = "www/check.mjs";
 
 const SERVE: &str = "www/serve.mjs";
 
+/// The part of the names of the steps that `cargo xtask demo --check` runs in the inspector.
+const STORY: &str = "the story";
+
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Run the end-to-end check in headless Chromium, print each step, and fail if any step fails
+    /// Run the end-to-end check in headless Chromium, print each step, and fail if any step fails. Without
+    /// `--inspector`, the check ends with one story of the inspector
     #[arg(long)]
     check: bool,
     /// Show the inspector instead of the playground
@@ -30,34 +34,48 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
-    let workspace = &setup.workspace;
+    if arguments.check {
+        return check(setup, arguments.inspector);
+    }
     if arguments.inspector {
         inspector::build_page(setup)?;
     } else {
         build_page(setup)?;
     }
-    let mut environment = setup.node()?;
-    let script = match (arguments.check, arguments.inspector) {
-        (true, true) => inspector::CHECK,
-        (true, false) => CHECK,
-        (false, _) => SERVE,
-    };
-    if arguments.check {
-        match setup.browser(Engine::Chromium) {
-            Ok(browser) => environment = browser.for_scripts(environment),
-            Err(missing) => bail!("the check needs Chromium: {missing}"),
-        }
-    }
-    let mut command = environment.command("node", &workspace.root)?;
-    command.arg(script);
-    if arguments.inspector && !arguments.check {
+    let mut command = setup.node()?.command("node", &setup.workspace.root)?;
+    command.arg(SERVE);
+    if arguments.inspector {
         command.arg("--inspector");
     }
-    if let Some(port) = arguments.port.filter(|_| !arguments.check) {
+    if let Some(port) = arguments.port {
         command.args(["--port", &port.to_string()]);
     }
-    // The script prints the address, or each step of the check.
+    // The script prints the address.
     replace_process(command)
+}
+
+/// Runs the end-to-end check of the playground and the story of the inspector, or all steps of the inspector. Returns
+/// whether all steps passed.
+fn check(setup: &Setup, is_inspector: bool) -> Result<bool> {
+    let browser = match setup.browser(Engine::Chromium) {
+        Ok(browser) => browser,
+        Err(missing) => bail!("the check needs Chromium: {missing}"),
+    };
+    if !is_inspector {
+        build_page(setup)?;
+    }
+    inspector::build_page(setup)?;
+    let environment = browser.for_scripts(inspector::with_program(setup)?);
+    let engine = Engine::Chromium.to_string();
+    let scripts: &[&[&str]] =
+        if is_inspector { &[&[inspector::CHECK, &engine]] } else { &[&[CHECK], &[inspector::CHECK, &engine, STORY]] };
+    let mut all_passed = true;
+    for script in scripts {
+        // The script prints each step.
+        let status = environment.clone().command("node", &setup.workspace.root)?.args(*script).status()?;
+        all_passed &= status.success();
+    }
+    Ok(all_passed)
 }
 
 /// Builds the package, and then the playground to `www/dist`.

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 
 use crate::build::{self as package, fingerprint};
 use crate::cache::lock;
+use crate::environment::Environment;
 use crate::process::{clear, run_ok, step};
 use crate::setup::Setup;
 use crate::toolchain::WASM;
@@ -51,6 +52,12 @@ pub(crate) fn build_page(setup: &Setup) -> Result<()> {
     vite.args(["build", "--logLevel", "warn"]);
     step("inspector: vite build", || run_ok(&mut vite, &log, Duration::from_secs(300)))?;
     Ok(())
+}
+
+/// Builds the command `portway`, which the check of the page starts. Returns the environment of the check.
+pub(crate) fn with_program(setup: &Setup) -> Result<Environment> {
+    let portway = package::program(setup, "portway-cli", "portway")?;
+    Ok(setup.node()?.with("PORTWAY_CLI", portway))
 }
 
 /// Builds the core unless it is up to date.

@@ -9,10 +9,10 @@ import { setTimeout as delay } from "node:timers/promises";
 /** The time in which a program must start or answer, in ms. The machine may be busy. */
 export const TIMEOUT = 60_000;
 
-/** Returns the path that an environment variable contains. `cargo xtask test --only peers` sets the variables. */
+/** Returns the path that an environment variable contains. `cargo xtask test` sets the variables. */
 export function programOf(variable) {
   const path = process.env[variable];
-  assert.ok(path, `${variable} must name a program; \`cargo xtask test --only peers\` sets it`);
+  assert.ok(path, `${variable} must name a program; \`cargo xtask test\` sets it`);
   return path;
 }
 

@@ -143,7 +143,7 @@ pub(super) fn inspector(suites: &Run<'_>) {
     suites.suite("inspector", "node", prepared, |setup, node| script_in(setup, node, &[], "inspector", &script));
     let page = inspector::build_page(suites.setup).map_err(|error| format!("{error:#}"));
     for engine in suites.engines.clone() {
-        let prepared = page.clone().map_err(Error::msg).and_then(|()| suites.setup.node());
+        let prepared = page.clone().map_err(Error::msg).and_then(|()| inspector::with_program(suites.setup));
         in_browser(suites, "inspector", engine, prepared, &[inspector::CHECK, &engine.to_string()]);
     }
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 use crate::browsers::Engine;
+use crate::build;
 use crate::debian;
 use crate::environment::{Environment, find_in_path};
 use crate::npm;
@@ -25,7 +26,7 @@ const REQUIREMENTS: &str = "tests/peers/requirements.txt";
 
 pub(super) fn run(suites: &Run<'_>) {
     let node = suites.package().and_then(|()| suites.setup.node());
-    let daemon = node.and_then(|node| Ok(node.with("DUET_RPC", build(suites.setup, "duet-rpc", "duet-rpc")?)));
+    let daemon = node.and_then(|node| Ok(node.with("DUET_RPC", build::program(suites.setup, "duet-rpc", "duet-rpc")?)));
     let prepared = || match &daemon {
         Ok(environment) => Ok(environment.clone()),
         Err(error) => bail!("{error:#}"),
@@ -52,7 +53,7 @@ pub(super) fn run(suites: &Run<'_>) {
             node_part(suites, "ganache", prepared().map(|node| node.with("PORTWAY_GANACHE", ganache)));
         }
     }
-    let cli = prepared().and_then(|_| build(suites.setup, "portway-cli", "portway"));
+    let cli = prepared().and_then(|_| build::program(suites.setup, "portway-cli", "portway"));
     let with_cli = || -> Result<Environment> {
         match &cli {
             Ok(cli) => Ok(prepared()?.with("PORTWAY_CLI", cli)),
@@ -120,17 +121,6 @@ fn native(setup: &Setup, environment: Environment, python: &Path) -> Result<Verd
     command.args(["test", "--package", "portway", "--features", "portway/websocket", "--test", "peers"]);
     command.args(["--package", "jsonrpsee-peer", "--test", "jsonrpsee", "--no-fail-fast"]);
     Ok(Verdict::from_cargo(&process::run(&mut command, &log, LIMIT)?))
-}
-
-/// Builds a program of a package. Returns its path.
-fn build(setup: &Setup, package: &str, program: &str) -> Result<PathBuf> {
-    let workspace = &setup.workspace;
-    let log = workspace.test_log(&format!("peers-build-{program}"));
-    clear(&log)?;
-    let mut command = Environment::default().command(&cargo().to_string_lossy(), &workspace.root)?;
-    command.args(["build", "--package", package]);
-    step(&format!("peers: build {program}"), || run_ok(&mut command, &log, LIMIT))?;
-    Ok(workspace.path("target/debug").join(program))
 }
 
 /// Installs Emacs if it is missing.
