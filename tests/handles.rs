@@ -143,18 +143,18 @@ fn types_have_the_same_items_natively_and_in_browsers() {
 fn items_have_the_same_signature_natively_and_in_browsers() {
     let [native, browser] = surfaces();
     let differs = |item: &&String| browser.items.get(*item).is_some_and(|other| Some(other) != native.items.get(*item));
-    let found: BTreeSet<String> = native.items.keys().filter(differs).cloned().collect();
-    assert_eq!(found, listed(&OTHER_SIGNATURE), "items with other signatures");
+    let different: BTreeSet<String> = native.items.keys().filter(differs).cloned().collect();
+    assert_eq!(different, listed(&OTHER_SIGNATURE), "items whose signatures differ");
 }
 
 /// The re-exports of the core.
 const RE_EXPORTS: [&str; 9] =
     ["ErrorCode", "Framing", "Limits", "codec", "connection", "message", "profile", "reconnect", "validate"];
 
-/// The lists contain a re-export only if the item is also public in the module that defines it. An item in this list
-/// would have two paths.
+/// A list contains a re-export only if the item is also public in the module that defines the item. Such an item has
+/// two paths.
 #[test]
-fn each_public_item_has_one_path() {
+fn only_the_re_exports_of_the_core_have_two_paths() {
     for (list, expected) in
         [("rust-proto.txt", &[][..]), ("rust-host.txt", &RE_EXPORTS), ("rust-wasm.txt", &RE_EXPORTS)]
     {

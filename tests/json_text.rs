@@ -27,6 +27,7 @@ fn decode(bytes: &[u8]) -> Incoming<Payload> {
     json::decode(bytes, &Profile::GENERIC, &Limits::DEFAULT)
 }
 
+/// Returns why a single message was not accepted, or `None` if it was accepted. Returns `None` for each batch.
 fn refusal(incoming: Incoming<Payload>) -> Option<Unusable> {
     match incoming {
         Incoming::Single(entry) => entry.err(),
@@ -34,7 +35,8 @@ fn refusal(incoming: Incoming<Payload>) -> Option<Unusable> {
     }
 }
 
-fn limit(reason: Reason) -> Option<Unusable> {
+/// Returns the value of [`refusal`] for a message that the decoder refuses for this reason.
+fn refused_because(reason: Reason) -> Option<Unusable> {
     Some(Fault::Refused(reason).into())
 }
 
@@ -52,7 +54,7 @@ fn the_json_test_suite_is_read_as_specified() {
 }
 
 #[test]
-fn a_million_levels_are_refused_and_the_next_message_is_read() {
+fn a_million_levels_of_nesting_are_refused_and_the_next_message_is_read() {
     json_test_suite::run_deep();
 }
 
@@ -84,7 +86,7 @@ fn nesting_is_accepted_up_to_the_limit() {
 }
 
 #[test]
-fn a_batch_counts_as_a_level() {
+fn a_batch_counts_as_a_level_of_nesting() {
     let batch = |levels| decode(format!("[{}]", request("1", &nested(levels))).as_bytes());
     let Incoming::Batch(entries) = batch(126) else { panic!("not a batch") };
     assert!(matches!(entries.as_slice(), [Ok(Message::Request(_))]));
@@ -93,7 +95,7 @@ fn a_batch_counts_as_a_level() {
 }
 
 #[test]
-fn a_million_levels_are_refused_without_a_trap() {
+fn a_million_levels_of_nesting_are_refused_without_a_stack_overflow() {
     for levels in [10_000, 1_000_000] {
         let deep = request("1", &nested(levels));
         assert!(matches!(
@@ -103,7 +105,7 @@ fn a_million_levels_are_refused_without_a_trap() {
         assert!(json::validate(&deep, Options::default()).is_some_and(|report| report.is_valid()));
         let Incoming::Batch(entries) = decode(nested(levels).as_bytes()) else { panic!("not a batch") };
         let refused: Vec<Option<Unusable>> = entries.into_iter().map(Result::err).collect();
-        assert_eq!(refused, [limit(Reason::NestingTooDeep)]);
+        assert_eq!(refused, [refused_because(Reason::NestingTooDeep)]);
     }
 }
 
@@ -124,11 +126,11 @@ fn a_message_is_accepted_up_to_its_limit_in_bytes() {
     let at_limit = json::decode(text.as_bytes(), &Profile::GENERIC, &limits(text.len()));
     assert_eq!(refusal(at_limit), None);
     let over_limit = json::decode(text.as_bytes(), &Profile::GENERIC, &limits(text.len() - 1));
-    assert_eq!(refusal(over_limit), limit(Reason::Oversize));
+    assert_eq!(refusal(over_limit), refused_because(Reason::Oversize));
 }
 
 #[test]
-fn a_string_of_fifty_megabytes_passes_under_a_raised_limit_and_leaves_no_memory_behind() {
+fn a_string_of_fifty_megabytes_is_decoded_under_a_raised_limit_and_its_memory_is_released() {
     let mut limits = Limits::DEFAULT;
     limits.message_bytes = 60_000_000;
     let text = request("1", &format!(r#"["{}"]"#, "x".repeat(50_000_000)));
@@ -153,7 +155,7 @@ fn a_message_over_the_limit_is_refused_before_it_is_copied() {
         format!(r#"[{}]"#, request("1", &format!(r#"["{long}"]"#))),
         long,
     ] {
-        let info = measure(|| assert_eq!(refusal(decode(text.as_bytes())), limit(Reason::Oversize)));
+        let info = measure(|| assert_eq!(refusal(decode(text.as_bytes())), refused_because(Reason::Oversize)));
         assert!(info.bytes_total < 1_000, "{info:?}");
         assert_eq!(info.bytes_current, 0);
     }
@@ -162,6 +164,7 @@ fn a_message_over_the_limit_is_refused_before_it_is_copied() {
 #[test]
 fn an_id_is_accepted_up_to_its_limit_in_characters() {
     let mut limits = Limits::DEFAULT;
+    // The limit counts UTF-16 code units, and does not apply to integers that fit into an `i64`.
     limits.id_length = 9;
     let refused = |id: &str| refusal(json::decode(request(id, "[]").as_bytes(), &Profile::GENERIC, &limits));
     for id in [r#""é€éé€éé😀""#, r#""\u00e9\u20acéé€éé\ud83d\ude00""#, "1.2345678", "-123456789012345678"]
@@ -169,7 +172,7 @@ fn an_id_is_accepted_up_to_its_limit_in_characters() {
         assert_eq!(refused(id), None, "{id}");
     }
     for id in [r#""é€éé€éé😀x""#, r#""😀😀😀😀😀""#, "1.23456789", "1234567890123456789012"] {
-        assert_eq!(refused(id), limit(Reason::IdTooLong), "{id}");
+        assert_eq!(refused(id), refused_because(Reason::IdTooLong), "{id}");
     }
     let response = r#"{"jsonrpc":"2.0","id":"0123456789","result":1}"#;
     assert_eq!(refusal(json::decode(response.as_bytes(), &Profile::GENERIC, &limits)), Some(Unusable::Ignore));
@@ -179,34 +182,35 @@ fn an_id_is_accepted_up_to_its_limit_in_characters() {
 fn a_batch_over_the_limit_is_not_read_completely() {
     let mut limits = Limits::DEFAULT;
     limits.batch_items = 3;
-    let read = |profile| match json::decode(b"[1,2,3,4,5,6,7]", &profile, &limits) {
+    let entry_count = |profile| match json::decode(b"[1,2,3,4,5,6,7]", &profile, &limits) {
         Incoming::Batch(entries) => entries.len(),
         Incoming::Single(_) => panic!("not a batch"),
     };
-    assert_eq!(read(Profile::GENERIC), 4);
-    assert_eq!(read(Profile::LSP), 0);
+    assert_eq!(entry_count(Profile::GENERIC), 4);
+    // LSP has no batches.
+    assert_eq!(entry_count(Profile::LSP), 0);
     let broken_at_its_end = json::decode(b"[1,2,3,4,5,6,7", &Profile::GENERIC, &limits);
     assert_eq!(refusal(broken_at_its_end), Some(PARSE_ERROR));
 }
 
 #[test]
-fn responses_in_a_batch_are_all_read() {
+fn the_limit_of_a_batch_counts_requests_and_notifications_but_not_responses() {
     let mut limits = Limits::DEFAULT;
     limits.batch_items = 3;
     let response = r#"{"jsonrpc":"2.0","id":1,"result":1}"#;
-    let call = r#"{"jsonrpc":"2.0","method":"a"}"#;
-    for (calls, kept) in [(0, 9), (3, 12), (4, 13), (5, 13)] {
-        let elements = [vec![response; 9], vec![call; calls]].concat();
+    let notification = r#"{"jsonrpc":"2.0","method":"a"}"#;
+    for (notifications, entry_count) in [(0, 9), (3, 12), (4, 13), (5, 13)] {
+        let elements = [vec![response; 9], vec![notification; notifications]].concat();
         let text = format!("[{}]", elements.join(","));
         let Incoming::Batch(entries) = json::decode(text.as_bytes(), &Profile::GENERIC, &limits) else {
             panic!("not a batch")
         };
-        assert_eq!(entries.len(), kept, "{calls} calls");
+        assert_eq!(entries.len(), entry_count, "{notifications} notifications");
     }
 }
 
 #[test]
-fn on_a_shared_transport_text_that_is_not_json_rpc_is_ignored() {
+fn text_that_is_not_json_rpc_is_ignored_on_a_shared_transport() {
     for text in ["hello", "null", "42", "{}", r#"{"id":1,"method":"echo"}"#, r#"{"jsonrpc":"1.0","id":1,"method":"a"}"#]
     {
         let decoded = json::decode(text.as_bytes(), &Profile::MESSAGE_BOUNDARY, &Limits::DEFAULT);
@@ -222,7 +226,7 @@ fn a_payload_of_several_lines_is_written_on_one_line() {
 }
 
 #[test]
-fn messages_have_the_members_of_the_specification_and_no_others() {
+fn messages_have_only_the_members_of_the_specification() {
     let error = |data: Option<&str>| ErrorObject {
         code: ErrorCode::new(-32001),
         message: "a\"b\n\u{0}".into(),
@@ -256,10 +260,10 @@ fn names_of_members_may_be_escaped() {
     let Incoming::Single(Ok(Message::Request(request))) = decode(text.as_bytes()) else { panic!("refused") };
     assert_eq!(request.id, Id::Integer(7));
     assert_eq!(request.params.as_deref().map(RawValue::get), Some("[1]"));
-    let twice = r#"{"jsonrpc":"2.0","method":"a","id":1,"\u0069d":1}"#;
-    assert_eq!(refusal(decode(twice.as_bytes())), Some(Fault::InvalidRequest.into()));
-    let half = r#"{"jsonrpc":"2.0","method":"a","id":1,"\ud800":1}"#;
-    assert_eq!(refusal(decode(half.as_bytes())), Some(PARSE_ERROR));
+    let repeated_id = r#"{"jsonrpc":"2.0","method":"a","id":1,"\u0069d":1}"#;
+    assert_eq!(refusal(decode(repeated_id.as_bytes())), Some(Fault::InvalidRequest.into()));
+    let lone_surrogate = r#"{"jsonrpc":"2.0","method":"a","id":1,"\ud800":1}"#;
+    assert_eq!(refusal(decode(lone_surrogate.as_bytes())), Some(PARSE_ERROR));
 }
 
 #[test]
@@ -267,7 +271,7 @@ fn a_borrowed_request_has_the_members_of_its_text() {
     let text = r#" {"method":"a","params":[ 1 ],"id":"x","jsonrpc":"2.0"}"#.to_owned();
     let json::Decoded::Request(request) = json::decode_borrowed(text.as_bytes(), &Profile::GENERIC, &Limits::DEFAULT)
     else {
-        panic!("a request")
+        panic!("the text must be decoded as a borrowed request")
     };
     assert!(matches!(request.method, Cow::Borrowed("a")));
     assert_eq!(request.params.map(RawValue::get), Some("[ 1 ]"));
@@ -281,7 +285,7 @@ fn a_borrowed_request_has_the_members_of_its_text() {
 }
 
 #[test]
-fn integers_are_written_in_decimal_digits() {
+fn ids_that_are_integers_are_written_in_decimal_digits() {
     for integer in [0, 1, -1, 9, 10, 1_234_567_890, i64::MAX, i64::MIN] {
         let mut text = String::new();
         json::encode_response_into(&Id::Integer(integer), &Ok(payload("null")), &mut text);
@@ -311,7 +315,7 @@ fn strings_are_written_as_serde_json_writes_them() {
 }
 
 #[test]
-fn a_cancellation_names_the_request() {
+fn a_cancellation_contains_the_id_of_the_request() {
     for (id, written) in
         [(Id::Integer(7), "7"), (Id::from("7"), "\"7\""), (Id::from_number_text("7.0").unwrap(), "7.0")]
     {
@@ -399,16 +403,16 @@ proptest! {
     }
 
     #[test]
-    fn any_text_of_json_characters_has_a_result(text in r#"[\[\]{}:,"\\0-9eE+.\-a-ftrunl \n]{0,60}"#) {
+    fn a_text_is_accepted_only_if_serde_json_accepts_it(text in r#"[\[\]{}:,"\\0-9eE+.\-a-ftrunl \n]{0,60}"#) {
         let is_json = serde_json::from_str::<&RawValue>(&text).is_ok();
-        let is_taken = refusal(decode(text.as_bytes())) != Some(PARSE_ERROR);
+        let is_accepted = refusal(decode(text.as_bytes())) != Some(PARSE_ERROR);
         // Accepted text is JSON. The decoder rejects some JSON, too: numbers and strings that other parsers reject.
-        prop_assert!(is_json || !is_taken);
+        prop_assert!(is_json || !is_accepted);
         prop_assert_eq!(json::validate(&text, Options::default()).is_some(), is_json);
     }
 
     #[test]
-    fn any_broken_message_has_a_result(
+    fn a_message_with_a_random_byte_is_decoded_without_a_panic(
         message in any_message(),
         at in any::<prop::sample::Index>(),
         byte in any::<u8>(),
@@ -419,7 +423,7 @@ proptest! {
     }
 
     #[test]
-    fn a_text_is_json_if_serde_json_accepts_it(
+    fn validate_accepts_exactly_the_texts_that_serde_json_accepts(
         value in any_json(5),
         is_pretty in any::<bool>(),
         cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..3),
@@ -451,13 +455,13 @@ proptest! {
     }
 
     #[test]
-    fn every_encoded_message_is_valid(message in any_message()) {
-        let has_method_name = !matches!(
+    fn every_encoded_message_is_valid_unless_its_method_is_empty(message in any_message()) {
+        let has_no_empty_method = !matches!(
             &message,
             Message::Request(Request { method, .. }) | Message::Notification(Notification { method, .. })
                 if method.is_empty()
         );
         let report = json::validate(&json::encode(&Outgoing::Single(message)), Options::default()).unwrap();
-        prop_assert_eq!(report.is_valid(), has_method_name);
+        prop_assert_eq!(report.is_valid(), has_no_empty_method);
     }
 }

@@ -1,4 +1,5 @@
-//! Links on every platform of the feature `native`. The child processes run this test program, too, in a role.
+//! Links on every platform of the feature `native`. A child process runs this test program again. An environment
+//! variable names the role of the child process.
 #![cfg(any(unix, windows))]
 
 use std::env;
@@ -133,7 +134,7 @@ async fn a_client_calls_a_server_over_tcp() -> Outcome {
 }
 
 #[tokio::test]
-async fn a_client_calls_a_process_until_its_input_ends() -> Outcome {
+async fn a_client_calls_a_process_and_then_ends_the_link() -> Outcome {
     let client = client(role("server")?)?;
     assert_eq!(client.call("add", &(1, 2)).await, Ok(3));
     let text: String = client.call("repeat", &("ab", 1_000_000)).await?;
@@ -164,7 +165,7 @@ async fn a_process_that_does_not_exit_is_ended_after_the_grace() -> Outcome {
 }
 
 #[tokio::test]
-async fn a_descendant_ends_after_the_grace_of_the_link() -> Outcome {
+async fn the_end_of_the_link_also_ends_the_descendants_of_the_process() -> Outcome {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("ticks");
     let client = client_of_parent(&file).await?;
@@ -175,7 +176,7 @@ async fn a_descendant_ends_after_the_grace_of_the_link() -> Outcome {
 }
 
 #[tokio::test]
-async fn a_descendant_ends_after_the_exit_of_its_parent() -> Outcome {
+async fn the_exit_of_a_process_also_ends_its_descendants() -> Outcome {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("ticks");
     let client = client_of_parent(&file).await?;
@@ -228,12 +229,12 @@ async fn a_guest_returns_frames_and_exits() -> Outcome {
 
 #[tokio::test]
 async fn if_a_program_cannot_be_started_the_error_names_the_program_or_the_folder() -> Outcome {
-    let error = |mut command: Command| Transport::child(&mut command, Framing::Newline).map(drop);
-    let missing = error(Command::new("no-such-program")).map_err(|error| error.to_string());
+    let start = |mut command: Command| Transport::child(&mut command, Framing::Newline).map(drop);
+    let missing = start(Command::new("no-such-program")).map_err(|error| error.to_string());
     assert!(missing.as_ref().is_err_and(|text| text.starts_with("no-such-program: ")), "{missing:?}");
     let mut command = role("server")?;
     command.current_dir("no-such-folder");
-    let missing_folder = error(command.into()).map_err(|error| error.to_string());
+    let missing_folder = start(command.into()).map_err(|error| error.to_string());
     assert!(
         missing_folder.as_ref().is_err_and(|text| text.contains("the working directory no-such-folder")),
         "{missing_folder:?}"

@@ -39,6 +39,7 @@ struct Step {
     attempt: Option<u32>,
 }
 
+/// Deserializes a member to `Some`, even if it is null.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<u64>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
@@ -96,7 +97,7 @@ fn run(policy: &mut Reconnect, step: &Step, context: &str) {
 }
 
 #[test]
-fn the_defaults_are_those_of_the_table_of_limits() {
+fn the_default_options_are_the_values_in_the_table_of_limits() {
     #[derive(Deserialize)]
     struct Row {
         name: String,
@@ -124,7 +125,7 @@ fn full_jitter_spreads_a_thousand_clients_over_the_delay() {
 }
 
 #[test]
-fn full_jitter_reaches_zero_and_the_delay_and_does_not_overflow() {
+fn full_jitter_reaches_zero_and_the_whole_delay_and_does_not_overflow() {
     assert_eq!(full_jitter(30_000, 0), 0);
     assert_eq!(full_jitter(30_000, u32::MAX), 30_000);
     assert_eq!(full_jitter(u64::MAX, u32::MAX), u64::MAX);

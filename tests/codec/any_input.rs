@@ -8,6 +8,7 @@ use proptest::prelude::*;
 
 use crate::found::{OwnedEvent, body, end, events_of, feed, frame, limits, noise};
 
+/// A part of a stream: a frame with this body, or any other bytes.
 #[derive(Clone, Debug)]
 enum Part {
     Good(String),
@@ -19,6 +20,7 @@ fn any_part() -> impl Strategy<Value = Part> {
     prop_oneof![2 => good, 3 => any_garbage().prop_map(Part::Bad)]
 }
 
+/// Generates bytes that often look like a header, or like a part of a header.
 fn any_garbage() -> impl Strategy<Value = Vec<u8>> {
     let text = prop_oneof![
         "[ -~]{0,80}",
@@ -99,7 +101,7 @@ proptest! {
     }
 
     #[test]
-    fn no_byte_is_in_two_events(parts in prop::collection::vec(any_part(), 0..8)) {
+    fn the_events_have_at_most_as_many_bytes_as_the_input(parts in prop::collection::vec(any_part(), 0..8)) {
         let bytes = join(&parts);
         for framing in [Framing::ContentLength, Framing::Newline] {
             let events = events_of(framing, &small_limits(), [&bytes[..]]);
@@ -122,7 +124,7 @@ proptest! {
     }
 
     #[test]
-    fn a_frame_is_found_after_noise_without_header_names(
+    fn each_frame_is_decoded_after_noise_that_does_not_name_a_known_header(
         parts in prop::collection::vec((any_garbage(), "[{]\\PC{0,40}[}]"), 1..6),
         positions in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
     ) {
@@ -142,14 +144,14 @@ proptest! {
     }
 
     #[test]
-    fn a_line_is_found_after_noise_with_a_line_end(garbage in any_garbage(), content in "[{][ -~]{0,40}[}]") {
+    fn a_line_is_decoded_after_any_garbage_with_a_line_end(garbage in any_garbage(), content in "[{][ -~]{0,40}[}]") {
         let bytes = [&garbage[..], b"\n", content.as_bytes(), b"\n"].concat();
         let events = events_of(Framing::Newline, &small_limits(), [&bytes[..]]);
         prop_assert_eq!(events.last(), Some(&body(&content)));
     }
 
     #[test]
-    fn a_frame_is_found_after_a_time_out_of_any_input(
+    fn a_frame_is_decoded_after_any_input_with_a_time_out_and_a_line_end(
         parts in prop::collection::vec((any_garbage(), any::<bool>()), 0..6),
         content in "[{][ -~]{0,40}[}]",
     ) {
@@ -164,6 +166,7 @@ proptest! {
                 }
             }
             let _ = decoder.time_out();
+            // After a timeout, the decoder of lines drops all bytes up to the next line end.
             let mut out = vec![b'\n'];
             framing.encode(&content, &mut out);
             events.clear();
@@ -200,6 +203,7 @@ proptest! {
         feed(&mut decoder, &after, &mut events);
         end(&mut decoder, &mut events);
 
+        // The reference receives the same bytes as new input, after a body that is not rejected.
         let mut reference = FrameDecoder::new(Framing::ContentLength, &small_limits());
         let mut expected = Vec::new();
         feed(&mut reference, "Content-Length: 1\r\n\r\n(", &mut expected);

@@ -40,7 +40,7 @@ fn consecutive_frames_are_separate_events_in_order() {
 }
 
 #[test]
-fn a_whole_frame_is_borrowed_from_the_input() {
+fn the_body_of_a_whole_frame_is_borrowed_from_the_input() {
     let stream = frame("[1]") + &frame("[2]");
     let mut decoder = Decoder::new(&Limits::DEFAULT);
     let mut input = stream.as_bytes();
@@ -60,12 +60,12 @@ fn a_frame_is_returned_when_its_last_byte_arrives() {
 }
 
 #[test]
-fn a_frame_with_the_length_zero_is_an_empty_body() {
+fn a_frame_with_the_length_zero_is_decoded_as_an_empty_body() {
     assert_eq!(read("Content-Length: 0\r\n\r\n".to_owned() + &frame("{}")), [body(""), body("{}")]);
 }
 
 #[test]
-fn if_a_body_was_never_sent_the_event_is_an_empty_body() {
+fn if_a_body_was_never_sent_the_decoder_returns_an_empty_body_and_the_next_frame() {
     let next = frame("{}");
     let typed = format!("Content-Type: application/vscode-jsonrpc; charset=utf-8\r\n{next}");
     let other = format!("X-Other : 1\r\n{next}");
@@ -112,7 +112,7 @@ fn a_decoder_can_be_reused_after_the_end_of_its_input() {
 }
 
 #[test]
-fn a_body_of_another_content_type_is_refused_with_its_text() {
+fn a_body_with_an_unsupported_type_or_charset_is_refused_and_returned() {
     for (header, reason) in [
         ("Content-Type: application/json", Reason::UnsupportedContentType),
         ("content-type:", Reason::UnsupportedContentType),

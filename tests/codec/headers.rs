@@ -3,7 +3,7 @@
 use crate::found::{HEADER_TOO_LARGE, INVALID_HEADER, OwnedEvent, body, frame, more_noise, noise, read};
 
 #[test]
-fn names_are_read_in_any_case_with_blanks_around_the_colon_and_after_the_length() {
+fn a_header_name_may_have_any_case_and_blanks_may_surround_the_colon_and_follow_the_length() {
     for header in [
         "content-length:2",
         "CONTENT-LENGTH : 2",
@@ -18,7 +18,7 @@ fn names_are_read_in_any_case_with_blanks_around_the_colon_and_after_the_length(
 }
 
 #[test]
-fn lines_may_end_with_only_a_line_feed() {
+fn header_lines_may_end_with_only_a_line_feed() {
     assert_eq!(read("Content-Length: 2\n\n{}"), [body("{}")]);
     assert_eq!(read("Content-Length: 2\r\n\n{}"), [body("{}")]);
     assert_eq!(read("Content-Length: 2\nX-Other: 1\n\r\n{}"), [body("{}")]);
@@ -71,12 +71,12 @@ fn a_length_must_be_a_number() {
 }
 
 #[test]
-fn a_header_without_a_length_is_one_fault() {
+fn one_or_more_headers_without_a_length_cause_one_fault() {
     for header in ["Content-Type: application/vscode-jsonrpc", "X-Other: 1", "Content-Type: a/b\r\nX-Other: 1"] {
         let stream = format!("{header}\r\n\r\n{{}}{}", frame("[]"));
         assert_eq!(read(stream), [INVALID_HEADER, more_noise("{}"), body("[]")], "{header}");
-        let again = format!("{header}\r\n\r\n{header}\r\n\r\n{}", frame("[]"));
-        assert_eq!(read(again), [INVALID_HEADER, body("[]")], "{header}");
+        let two_headers = format!("{header}\r\n\r\n{header}\r\n\r\n{}", frame("[]"));
+        assert_eq!(read(two_headers), [INVALID_HEADER, body("[]")], "{header}");
     }
 }
 
@@ -111,7 +111,7 @@ fn an_oversized_header_is_reported_once_and_dropped_with_its_body() {
         let events = read(format!("{header}\r\n{{}}{}", frame("[]")));
         assert_eq!(events.first(), Some(&HEADER_TOO_LARGE));
         assert_eq!(events.last(), Some(&body("[]")));
-        // The rest of a line that is too long is reported as noise that continues this fault, not as a second fault.
+        // The rest of an oversized line must be noise that continues this fault, and no second fault.
         assert!(
             events[1..events.len() - 1].iter().all(|event| matches!(event, OwnedEvent::Noise { starts: false, .. }))
         );
@@ -119,7 +119,7 @@ fn an_oversized_header_is_reported_once_and_dropped_with_its_body() {
 }
 
 #[test]
-fn an_oversized_header_without_a_length_has_no_body() {
+fn no_body_is_dropped_after_an_oversized_header_if_the_length_is_missing_invalid_or_zero() {
     let many = "X-Other: 1\r\n".repeat(1_000);
     for length in ["", "Content-Length: two\r\n", "Content-Length: 2\r\nContent-Length: 3\r\n", "Content-Length: 0\r\n"]
     {
@@ -129,7 +129,7 @@ fn an_oversized_header_without_a_length_has_no_body() {
 }
 
 #[test]
-fn a_length_with_more_digits_than_a_header_may_have_is_one_fault() {
+fn a_length_with_more_digits_than_a_header_may_have_does_not_hide_the_next_frame() {
     let digits = "0".repeat(9_000);
     let events = read(format!("Content-Length: {digits}2\r\n\r\n{{}}{}", frame("[]")));
     assert_eq!(events.first(), Some(&HEADER_TOO_LARGE));
@@ -161,7 +161,7 @@ fn bytes_after_a_dropped_body_are_noise() {
 }
 
 #[test]
-fn a_long_line_of_text_is_not_the_header_of_the_next_frame() {
+fn a_long_line_that_looks_like_a_header_does_not_hide_the_next_frame() {
     let text = format!("INFO: {}", "x".repeat(10_000));
     for end in ["\n", "", " "] {
         let events = read(format!("{text}{end}{}", frame("{}")));
@@ -171,11 +171,11 @@ fn a_long_line_of_text_is_not_the_header_of_the_next_frame() {
 }
 
 #[test]
-fn a_word_without_end_is_noise() {
+fn a_very_long_word_is_noise() {
     let events = read("x".repeat(20_000) + &frame("{}"));
     assert_eq!(events, [noise(&"x".repeat(20_000)), body("{}")]);
-    // Near the limit of a header, the decoder splits a long word. In one of these rounds, the frame begins exactly at
-    // this position.
+    // Near the limit of a header, the decoder splits a long word. In one of these rounds, the frame begins exactly
+    // where the decoder splits the word.
     for length in 8_180..8_200 {
         let events = read("x".repeat(length) + &frame("{}"));
         assert_eq!(events, [noise(&"x".repeat(length)), body("{}")], "{length}");

@@ -40,6 +40,8 @@ fn a_message_is_unfinished_from_its_first_byte_until_its_last_byte() {
 
 #[test]
 fn noise_does_not_begin_a_message() {
+    // At the start of a line, each word may be a header name. Later in a line, only a whole `Content-Length` may begin
+    // a message.
     let mut decoder = decoder(Framing::ContentLength);
     for (bytes, has_begun) in
         [("[info] ", false), ("con", false), ("tent-length", true), (" of 3\n", false), ("W", true), ("ord\n", false)]
@@ -50,7 +52,7 @@ fn noise_does_not_begin_a_message() {
 }
 
 #[test]
-fn a_message_of_one_read_is_never_unfinished() {
+fn a_message_that_arrives_in_one_read_is_not_unfinished() {
     for framing in [Framing::ContentLength, Framing::Newline] {
         let mut out = Vec::new();
         framing.encode("{}", &mut out);
@@ -61,7 +63,7 @@ fn a_message_of_one_read_is_never_unfinished() {
 }
 
 #[test]
-fn the_message_after_an_abandoned_message_is_decoded_and_late_bytes_are_not_an_error() {
+fn the_message_after_an_abandoned_message_is_decoded_and_late_bytes_cause_no_error() {
     let stream = frame("{\"a\":[1,2,3]}");
     for length in 1..stream.len() {
         let (sent, late) = stream.split_at(length);
@@ -85,7 +87,7 @@ fn the_message_after_an_abandoned_message_is_decoded_and_late_bytes_are_not_an_e
 }
 
 #[test]
-fn time_outs_may_occur_repeatedly() {
+fn a_message_is_decoded_after_repeated_time_outs() {
     let mut decoder = decoder(Framing::ContentLength);
     for _ in 0..100 {
         feed_all(&mut decoder, "Content-Length: 100\r\n\r\n{");
@@ -97,7 +99,7 @@ fn time_outs_may_occur_repeatedly() {
 }
 
 #[test]
-fn late_bytes_that_look_like_headers_are_not_an_error() {
+fn late_bytes_that_look_like_headers_cause_no_error() {
     let mut decoder = decoder(Framing::ContentLength);
     feed_all(&mut decoder, "Content-Length: 100\r\n\r\n{");
     decoder.time_out();
@@ -131,7 +133,7 @@ fn a_header_that_is_too_large_is_unfinished_until_it_times_out() {
 }
 
 #[test]
-fn an_abandoned_line_is_dropped_to_its_end() {
+fn an_abandoned_line_is_dropped_up_to_its_end() {
     let mut decoder = decoder(Framing::Newline);
     feed_all(&mut decoder, "{\"a\"");
     let begun = decoder.unfinished();

@@ -62,12 +62,12 @@ fn an_oversized_call_is_reported_after_its_header_and_dropped() {
     let stream = [b"text".to_vec(), call([7; 21]), call([8; 20]), frame(FrameType::Data, [9; 21])].concat();
     for length in [1, 7, 13, 14, stream.len()] {
         let mut decoder = Decoder::new().with_max_call(20);
-        let mut found = Vec::new();
+        let mut events = Vec::new();
         for mut piece in stream.chunks(length) {
             while let Some(event) = decoder.next(&mut piece) {
                 match event {
                     Event::Passthrough(_) => {}
-                    other => found.push(format!("{other:?}")),
+                    other => events.push(format!("{other:?}")),
                 }
             }
         }
@@ -76,7 +76,7 @@ fn an_oversized_call_is_reported_after_its_header_and_dropped() {
         let oversize = format!("{:?}", Event::Oversize { length: 21 });
         let dropped = format!("{:?}", Event::Dropped { beginning: &[7; 21], why: Unreadable::TooLarge });
         assert_eq!(
-            found,
+            events,
             [oversize, dropped, frame(FrameType::Call, 8, 20), frame(FrameType::Data, 9, 21)],
             "{length}"
         );
@@ -177,7 +177,7 @@ fn text_that_contains_the_magic_is_passed_through() {
 }
 
 #[test]
-fn a_reserved_type_is_not_a_header_and_its_length_is_ignored() {
+fn a_header_with_a_reserved_type_is_text_and_its_length_is_ignored() {
     for code in 4..=255 {
         let mut reserved = header(FrameType::Open, 1_000).unwrap();
         reserved[4] = code;
@@ -214,7 +214,7 @@ fn an_incomplete_frame_at_the_end_is_passed_through_and_reported() {
 }
 
 #[test]
-fn frames_within_a_truncated_frame_are_its_payload() {
+fn a_frame_within_a_truncated_frame_is_not_decoded() {
     let stream = [&header(FrameType::Data, 1_000).unwrap()[..], &call("inside")].concat();
     let finds = read(&stream);
     assert_eq!((finds.passthrough.len(), finds.frames.len(), finds.truncated), (24, 0, Some(24)));
@@ -284,14 +284,14 @@ fn nothing_is_lost_when_headers_are_abandoned_repeatedly() {
         let mut dice = Random::new(seed);
         let mut stream = any_stream(&mut dice);
         let mut decoder = Decoder::new();
-        let mut found = Vec::new();
+        let mut reencoded = Vec::new();
         let mut decode = |decoder: &mut Decoder, mut piece: &[u8]| {
             while let Some(event) = decoder.next(&mut piece) {
                 match event {
-                    Event::Passthrough(bytes) => found.extend_from_slice(bytes),
-                    Event::Frame(Frame { frame_type, payload }) => encode(frame_type, payload, &mut found).unwrap(),
+                    Event::Passthrough(bytes) => reencoded.extend_from_slice(bytes),
+                    Event::Frame(Frame { frame_type, payload }) => encode(frame_type, payload, &mut reencoded).unwrap(),
                     Event::Oversize { .. } | Event::Dropped { .. } | Event::Truncated { .. } => {
-                        panic!("this event needs a limit or the end of the input")
+                        panic!("without a limit and before the end of the input, no frame is oversize or truncated")
                     }
                 }
             }
@@ -302,14 +302,14 @@ fn nothing_is_lost_when_headers_are_abandoned_repeatedly() {
                 decoder.give_up();
             }
         }
-        // The payload of an incomplete frame may contain the last frame. So the decoder abandons all incomplete frames.
+        // The payload of an incomplete frame may contain the last frame. So the test abandons all incomplete frames.
         let good = call("good");
         decode(&mut decoder, &good);
         while decoder.give_up() > 0 {
             decode(&mut decoder, b"");
         }
         stream.extend(&good);
-        assert_eq!(found, stream, "seed {seed}");
+        assert_eq!(reencoded, stream, "seed {seed}");
         assert_eq!(decoder.finish(), None);
     }
 }
@@ -329,7 +329,7 @@ fn a_header_without_its_payload_reserves_no_memory() {
 }
 
 #[test]
-fn memory_is_bounded_by_the_received_bytes_and_is_released() {
+fn the_memory_is_at_most_twice_the_payload_and_is_released() {
     let stream = call(vec![b'x'; 500_000]).repeat(3);
     for length in [1, 1_000, 400_000] {
         let read = measure(|| {
@@ -346,7 +346,7 @@ fn memory_is_bounded_by_the_received_bytes_and_is_released() {
 }
 
 #[test]
-fn a_payload_that_is_whole_is_read_without_an_allocation() {
+fn a_payload_that_arrives_in_one_read_is_read_without_an_allocation() {
     let payload = vec![b'x'; 10_000];
     let stream = [b"text", &call(&payload)[..], &call("")].concat();
     let header_before = call(&payload);

@@ -17,7 +17,7 @@ use portway::{
 const BUILD_FAILED: ErrorCode = ErrorCode::new(-32001);
 
 /// Returns a description of the error. The `match` names the variants, so it does not compile if an API lacks one of
-/// them.
+/// these variants.
 pub(crate) fn describe(error: &CallError) -> String {
     match error {
         CallError::Remote(error) => match (error.code, error.data::<Vec<String>>(), error.reason()) {
@@ -133,7 +133,7 @@ async fn sum(mut items: Items<u32>) -> Result<u32, CallError> {
 }
 
 /// Uses all methods of [`register`] once or twice. Returns their results as text.
-async fn talk(client: &Client) -> Result<Vec<String>, CallError> {
+async fn use_all_methods(client: &Client) -> Result<Vec<String>, CallError> {
     let minute = Duration::from_secs(60);
     let build: Call<String> = client.call("build", &["main.rs"]);
     let built = build.timeout(minute).total_timeout(minute).on_progress(|_: u32| {}).start().await?;
@@ -144,14 +144,14 @@ async fn talk(client: &Client) -> Result<Vec<String>, CallError> {
     Ok(vec![built, double.to_string(), sum.to_string(), failure.unwrap_or_else(|error| error)])
 }
 
-/// Calls a server with a client, and then with a peer. Returns the results.
+/// Calls a server from a client, and then a peer from another peer. Returns the results.
 pub(crate) async fn run() -> Result<Vec<String>, Box<dyn Error>> {
     let (here, there) = Transport::pair()?;
     let server = Server::new(there.with_limits(Limits::DEFAULT));
     register(&server);
     server.forget();
     let client = Client::new(here).with_timeout(Duration::from_secs(60));
-    let mut results = talk(&client).await?;
+    let mut results = use_all_methods(&client).await?;
     client.destroy();
     results.push(describe(
         &client.call::<u32>("double", &(1,)).await.err().ok_or("a call of a destroyed client must fail")?,
@@ -162,7 +162,7 @@ pub(crate) async fn run() -> Result<Vec<String>, Box<dyn Error>> {
     register(server.server());
     server.forget();
     let peer = Peer::new(here).with_timeout(Duration::from_secs(60));
-    results.extend(talk(peer.client()).await?);
+    results.extend(use_all_methods(peer.client()).await?);
     results.push(format!("{} pending", peer.pending()));
     peer.destroy();
     Ok(results)

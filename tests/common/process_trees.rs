@@ -1,4 +1,5 @@
-//! Programs that start a server process in different ways, and the search for processes of them that still run.
+//! Programs that start a server process in different ways. A test can wait until all processes of a program have
+//! exited.
 
 use std::fs;
 use std::io;
@@ -119,7 +120,7 @@ impl Tree {
     }
 
     /// Returns the processes that have the folder of this program in their arguments. A zombie has no arguments, so it
-    /// is not among them.
+    /// is not in the list.
     fn running_processes(&self) -> Vec<String> {
         let folder = self.path("");
         let processes = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());

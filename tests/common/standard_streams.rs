@@ -129,7 +129,9 @@ pub struct Subject {
     pub command: fn() -> Command,
     /// The last bytes of the output before the first answer.
     pub preamble: &'static [u8],
+    /// Returns the bytes of a request with this payload.
     pub request: fn(&str) -> Vec<u8>,
+    /// Returns the bytes of the answer to a request with this payload.
     pub answer: fn(&str) -> Vec<u8>,
 }
 
@@ -142,6 +144,7 @@ pub struct Running {
     output: OwnedFd,
     /// Duplicates of the descriptors of the process, on which the test sets the flag.
     duplicates: Vec<OwnedFd>,
+    /// The number of requests that [`Self::exchange`] has sent.
     sent: usize,
 }
 
@@ -226,7 +229,7 @@ impl Running {
             let count = read_some(&self.output, &mut chunk[..most]);
             assert_ne!(count, 0, "the output ended {} bytes before the end of an answer", rest.len());
             let (expected, after) = rest.split_at(count);
-            assert!(chunk[..count] == *expected, "the last {} bytes of an answer are wrong", rest.len());
+            assert!(chunk[..count] == *expected, "an answer differs within its last {} bytes", rest.len());
             rest = after;
             thread::sleep(pause);
         }
@@ -239,11 +242,11 @@ impl Running {
         self.duplicates.clear();
         self.input = None;
         let rest = read_to_end(&self.output);
-        assert!(rest.is_empty(), "{}", String::from_utf8_lossy(&rest));
+        assert!(rest.is_empty(), "the program must write no further output, got {}", String::from_utf8_lossy(&rest));
         assert!(self.end().success());
     }
 
-    /// Waits until the program exits.
+    /// Waits until the program exits. Returns its exit status.
     pub fn end(&mut self) -> ExitStatus {
         let start = Instant::now();
         loop {
@@ -295,7 +298,8 @@ pub fn payload(number: usize, bytes: usize) -> String {
 pub fn serves(subject: Subject, streams: Streams, when: When, kind: Kind) {
     let mut running = Running::start(subject, streams, when, kind);
     running.read_preamble();
-    // During this pause, the program reads, but no input is available. It must not take this for the end of the input.
+    // During this pause, the program reads, but no input is available. The program must not assume that its input
+    // has ended.
     thread::sleep(Duration::from_millis(20));
     running.exchange(10, usize::MAX);
     if when == When::Later {
@@ -324,6 +328,7 @@ pub fn serves_whenever_the_flag_is_set(subject: Subject) {
 
 /// Maximum processor time that a process uses within [`WATCHED`] while it can neither read nor write.
 const IDLE: Duration = Duration::from_millis(30);
+/// The length of the period in which a test measures the processor time of a process.
 const WATCHED: Duration = Duration::from_millis(400);
 
 /// Checks 100 MB of input and 100 MB of output. The test does not read at first, and then reads slowly.
@@ -406,8 +411,8 @@ pub fn serves_under_node(subject: Subject) {
     }
 }
 
-/// Runs a command until it exits. Its streams are of this kind, and become non-blocking at the time `when`. Returns the
-/// exit code and the output.
+/// Runs a command with this input until the command exits. Its standard input and output are of this kind, and become
+/// non-blocking at the time `when`. Returns the exit code and the output.
 pub fn run(mut command: Command, input: &[u8], when: When, kind: Kind) -> (Option<i32>, Vec<u8>) {
     let (their_input, our_input) = kind.make();
     let (our_output, their_output) = kind.make();
@@ -421,7 +426,8 @@ pub fn run(mut command: Command, input: &[u8], when: When, kind: Kind) -> (Optio
     if when == When::AtTheStart {
         duplicates.iter().for_each(set_nonblocking);
     }
-    // In this pause and in the pause below, the process waits: first without input, and then after half of its input.
+    // In this pause, the process waits without input. In the pause of the thread below, the process waits after half of
+    // its input.
     thread::sleep(Duration::from_millis(30));
     let (first, rest) = input.split_at(input.len() / 2);
     let output = thread::scope(|scope| {
@@ -440,7 +446,7 @@ pub fn run(mut command: Command, input: &[u8], when: When, kind: Kind) -> (Optio
     (child.wait().unwrap().code(), output)
 }
 
-/// Runs a command with this input, and with files as its streams. Returns the exit code and the output.
+/// Runs a command with this input. Its standard input and output are files. Returns the exit code and the output.
 pub fn run_with_files(command: &mut Command, input: &[u8], is_nonblocking: bool) -> io::Result<(Option<i32>, Vec<u8>)> {
     let folder = tempfile::tempdir()?;
     let path = |name| folder.path().join(name);

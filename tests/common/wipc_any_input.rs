@@ -22,7 +22,7 @@ impl Finds {
                 assert!(!bytes.is_empty(), "a passthrough event must have bytes");
                 self.passthrough.extend_from_slice(bytes);
             }
-            Event::Oversize { .. } | Event::Dropped { .. } => panic!("this event needs a limit of calls"),
+            Event::Oversize { .. } | Event::Dropped { .. } => panic!("without a limit for calls, no call is oversize"),
             Event::Truncated { received_bytes } => self.truncated = Some(received_bytes),
         }
     }
@@ -31,10 +31,10 @@ impl Finds {
     pub fn rebuild(&self) -> Vec<u8> {
         let mut stream = Vec::new();
         let mut from = 0;
-        for (place, frame_type, payload) in &self.frames {
-            stream.extend_from_slice(&self.passthrough[from..*place]);
+        for (position, frame_type, payload) in &self.frames {
+            stream.extend_from_slice(&self.passthrough[from..*position]);
             encode(*frame_type, payload, &mut stream).unwrap();
-            from = *place;
+            from = *position;
         }
         stream.extend_from_slice(&self.passthrough[from..]);
         stream
@@ -58,8 +58,8 @@ pub fn find_in<'p>(max_payload: u32, pieces: impl IntoIterator<Item = &'p [u8]>)
     finds
 }
 
-/// Returns the content that a stream has according to the specification. In contrast to the decoder, it searches the
-/// whole stream at once.
+/// Returns the content that a stream has according to the specification. In contrast to the decoder, this function
+/// searches the whole stream at once.
 pub fn expected(max_payload: u32, stream: &[u8]) -> Finds {
     let mut finds = Finds::default();
     let mut at = 0;
@@ -94,6 +94,7 @@ impl Random {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
+    /// Returns a number from 0 to `end - 1`.
     pub fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -117,7 +118,8 @@ pub fn any_stream(dice: &mut Random) -> Vec<u8> {
         frame[4] = if code == 4 { dice.below(256) as u8 } else { code };
         match dice.below(10) {
             0..=4 => frame.extend(payload),
-            // A part of a header, a wrong length, or half of a payload.
+            // A part of a header, a wrong length, half of a payload, a payload without a header, or text with parts of
+            // the magic.
             5 => frame.truncate(dice.below(HEADER_BYTES)),
             6 => frame[5 + dice.below(4)] = dice.below(256) as u8,
             7 => frame.extend(&payload[payload.len() / 2..]),
@@ -141,8 +143,8 @@ pub fn cut<'s>(dice: &mut Random, mut stream: &'s [u8]) -> Vec<&'s [u8]> {
     pieces
 }
 
-/// Checks that the decoder returns the content of a random stream, if it arrives whole and if it arrives in pieces. The
-/// stream depends only on `seed`.
+/// Checks that the decoder returns the content of a random stream, both if the stream arrives whole and if it
+/// arrives in pieces. The stream depends only on `seed`.
 pub fn check(seed: u64) {
     let mut dice = Random::new(seed);
     let stream = any_stream(&mut dice);

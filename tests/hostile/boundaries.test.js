@@ -123,7 +123,7 @@ describe("a lane over a worker", () => {
     return { scriptedPeer, calls, id };
   }
 
-  it("ignores messages with another name, or with a value that only resembles its name", async () => {
+  it("ignores messages whose name is not exactly the name of the lane", async () => {
     const { scriptedPeer, calls, id } = await openScripted();
     const secret = message({ id: 1, method: "secret", params: ["forged"] });
     for (const portway of [
@@ -154,7 +154,7 @@ describe("a lane over a worker", () => {
     assert.deepEqual(calls, [["through the lane"]]);
   });
 
-  it("is ignored after its session has ended, even in the next session", async () => {
+  it("is ignored after its session has ended, also during the next session", async () => {
     const { scriptedPeer, calls } = await openScripted();
     scriptedPeer.post({ portway: hexId("a"), message: message({ method: "rpc.bye", params: { reason: "closed" } }) });
     scriptedPeer.post({
@@ -162,12 +162,8 @@ describe("a lane over a worker", () => {
       message: message({ id: 1, method: "secret", params: ["after the goodbye"] }),
     });
     await pause(50);
-    const hello = new Promise((resolve) => {
-      const timer = setInterval(() => scriptedPeer.hello(hexId(0), { features: ["lane"] }), 20);
-      afterThisTest(() => clearInterval(timer));
-      resolve();
-    });
-    await hello;
+    const timer = setInterval(() => scriptedPeer.hello(hexId(0), { features: ["lane"] }), 20);
+    afterThisTest(() => clearInterval(timer));
     const answer = await scriptedPeer.find((message) => message?.id === hexId(0) && message.result !== undefined);
     const { lane } = answer.result;
     assert.match(lane, /^[0-9a-f]{32}$/);
@@ -184,7 +180,7 @@ describe("a lane over a worker", () => {
 });
 
 describe("a port of a session", () => {
-  it("is ignored after the session has ended, and its running handlers send nothing to the next session", async () => {
+  it("is ignored after the session has ended, and handlers of that session send nothing to the next session", async () => {
     const [port, far] = ports();
     const scriptedPeer = new ScriptedPeer(far);
     const calls = [];
@@ -226,7 +222,7 @@ describe("a port of a session", () => {
     assert.isAtLeast(reports.length, 1, "the dropped messages must be reported");
   });
 
-  it("is closed if it belongs to a second response to one hello, and the first session continues", async () => {
+  it("is not used if it arrives in a second response to the same hello: the first session continues", async () => {
     const [port, far] = ports();
     const scriptedPeer = new ScriptedPeer(far);
     const calls = [];

@@ -1,5 +1,6 @@
 // Tests windows that pretend to be the peer: iframes beside and inside the peer, the embedding page, and other
-// documents in the iframe of the peer.
+// documents in the iframe of the peer. The page that runs the tests is the host. The host allows the origin of a
+// friend, and does not allow the origin of a stranger.
 
 import { assert } from "chai";
 import { afterThisTest } from "../web/support/cleanup.js";
@@ -61,7 +62,7 @@ async function assertUnharmed({ friend, peer, events }) {
 
 const assertNothingReceived = async (stranger) =>
   assert.deepEqual(await stranger.received(), [], "a stranger must receive nothing");
-/** After a goodbye over the window, a session waits for the goodbye through its port. This pause exceeds that wait. */
+/** If a goodbye arrives over the window, a session waits for a goodbye through its port. This pause is longer. */
 const settled = () => pause(1_300);
 
 describe("forged messages", function () {
@@ -72,6 +73,7 @@ describe("forged messages", function () {
     it(`of an iframe beside the peer have no effect on the session${suffix}`, async () => {
       const pair = await connectedFriend({ sandbox });
       const stranger = await party("stranger", { sandbox });
+      // The friend has no method with this name.
       const call = pair.peer.request("never", [], { timeout: 0 });
       const answered = call.catch(({ code }) => code);
       assert.equal(await answered, -32601);
@@ -157,7 +159,7 @@ describe("forged messages", function () {
     assert.equal(await relay.run(() => relayed), 0);
   });
 
-  it("of a removed window, which have no source, cannot end a session without its key", async () => {
+  it("with a wrong key cannot end a session, even if they have no source because their window was removed", async () => {
     const pair = await connectedFriend();
     const stranger = await party("stranger");
     const inner = await stranger.addIframe("stranger");
@@ -188,7 +190,7 @@ describe("forged messages", function () {
     await assertUnharmed(pair);
   });
 
-  it("that answer an old hello again with new ports begin no session, and the ports receive nothing", async () => {
+  it("that answer an old hello again, with new ports, begin no session, and the ports receive nothing", async () => {
     const evil = await party("friend");
     const { peer: connecting, events } = connectRecorded(evil, { origin: origins.friend });
     const hello = await evil.run(() => answerHello(parent));
@@ -233,7 +235,7 @@ describe("forged messages", function () {
     );
   });
 
-  it("that answer a hello with -32601 are ignored, unless the peer sends them before the session", async () => {
+  it("that answer a hello with -32601 are ignored if a stranger sends them, or if a session has begun", async () => {
     const friend = await party("friend");
     const stranger = await party("stranger");
     const { peer: connecting, events } = connectRecorded(friend, { origin: origins.friend });
@@ -247,7 +249,8 @@ describe("forged messages", function () {
     assert.deepEqual(events, []);
     await friend.run((origin) => connectTo(parent, { origin }), origins.host);
     await connecting;
-    // During a session, the error -32601 for the hello of this session must not turn the session into a plain one.
+    // During a session, the error -32601 for the hello of this session must not turn the session into a plain
+    // session.
     await friend.run((id) => {
       parent.postMessage(message({ id, error: { code: -32601, message: "Method not found" } }), "*");
       parent.postMessage(message({ id: 1, method: "secret", params: ["downgraded"] }), "*");
@@ -301,7 +304,7 @@ describe("forged messages", function () {
   });
 });
 
-describe("a host that posts each millisecond to an iframe, while the iframe navigates between origins,", function () {
+describe("a host that posts messages each millisecond to an iframe that navigates between origins", function () {
   this.timeout(120_000);
 
   it("sends nothing to a document of a foreign origin, and serves no call of such a document", async () => {
@@ -351,7 +354,7 @@ describe("a host that posts each millisecond to an iframe, while the iframe navi
     );
   });
 
-  it("sends each document of two allowed origins only the messages of its own session", async () => {
+  it("sends each document only the messages for the origin of this document, if two origins are allowed", async () => {
     let frame = await party("friend");
     let current;
     const { peer: connecting, events } = connectRecorded(frame, {

@@ -1,5 +1,5 @@
-// Tests the handshake between windows with generated messages. The peer, its former documents and an iframe beside it
-// send these messages. In some rounds, a document of another origin in the iframe of the peer also sends them.
+// Tests the handshake between windows with generated messages. The peer, its former documents and an iframe beside
+// the peer send these messages. In some rounds, a document of another origin in the iframe of the peer also sends them.
 // PORTWAY_SEED repeats a run.
 
 import { assert } from "chai";
@@ -42,10 +42,10 @@ class Marks {
   }
 }
 
-describe("a handshake with generated messages", function () {
+describe("a host that receives generated handshake messages", function () {
   this.timeout(600_000);
 
-  it("between windows serves calls only in their own session, sends nothing to strangers, and serves the next peer", async () => {
+  it("from windows serves calls only in their own session, sends nothing to strangers, and then serves the real peer", async () => {
     const marks = new Marks();
     const stranger = await party("stranger");
     let friend = await party("friend");
@@ -156,7 +156,7 @@ describe("a handshake with generated messages", function () {
       );
       assert.deepEqual(answers, ["real", ["real"]]);
       counts = await stranger.run(() => (clearInterval(timer), burst(parent, 0)));
-      addToTotals(counts, "strangers");
+      addToTotals(counts, true);
       if (counts.received > 0) fail("a stranger must receive nothing");
       await stranger.run(() => attacker.ports.forEach((port) => port.close()));
       for (const one of [host, peer]) one?.destroy();
@@ -173,9 +173,9 @@ describe("a handshake with generated messages", function () {
       progress(`round ${number}`);
     }
 
-    function addToTotals(counts, member = "sent") {
+    function addToTotals(counts, isOfStranger = false) {
       for (const key of ["sent", "received", "bytesOut", "bytesReceived"]) totals[key] += counts[key];
-      if (member === "strangers") totals.strangers += counts.sent;
+      if (isOfStranger) totals.strangers += counts.sent;
     }
 
     const ms = performance.now() - started;

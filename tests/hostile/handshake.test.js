@@ -76,7 +76,8 @@ async function round(number, isWorker) {
         ),
       );
     await settled(near, port2);
-    // The library handles at most one hello per 10 ms. After it has answered a hello, it ignores others for 100 ms.
+    // The library handles at most one hello per 10 ms. After it has answered a hello, it ignores other hellos
+    // for 100 ms.
     if (hasReply) continue;
     if (random.below(2)) peerAttacker.begin();
     await pause(random.below(20) === 0 ? 110 : 11);
@@ -128,10 +129,10 @@ async function round(number, isWorker) {
     for (const key of ["sent", "received", "bytesOut", "bytesReceived"]) totals[key] += attacker[key];
 }
 
-describe("a handshake with generated messages", function () {
+describe("a host that receives generated handshake messages", function () {
   this.timeout(400_000);
 
-  it("over ports and workers serves calls only in their own session, and serves the next peer", async () => {
+  it("over ports and workers serves calls only in their own session, and then serves the real peer", async () => {
     const started = performance.now();
     for (let number = 0; totals.sent < COUNT; number++) {
       await round(number, number % 4 >= 2);

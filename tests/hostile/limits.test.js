@@ -14,7 +14,7 @@ const numbers = (count) => Array.from({ length: count }, (_, n) => n + 1);
 /** Returns all received messages, including the messages in lists. */
 const each = (end) => end.received.flat();
 
-/** Returns the length of the longest run of the letter x in a message, without its id. */
+/** Returns the length of the longest run of the letter x in a message. The id of the message does not count. */
 function longestRun({ id, ...rest }) {
   const runs = JSON.stringify(rest).match(/x+/g) ?? [];
   return Math.max(0, ...runs.map((run) => run.length));
@@ -48,8 +48,8 @@ describe("many streams that a peer requests at once", function () {
       end.post(numbers(STREAMS).map((id) => message({ method: "rpc.credit", params: { id, count: MAX_CREDIT } })));
     },
   };
-  for (const [way, ask] of Object.entries(ways)) {
-    it(`${way} let other tasks run, and send a limited number of items without further credit`, async () => {
+  for (const [way, request] of Object.entries(ways)) {
+    it(`let other tasks run, and produce a limited number of items: requests ${way}`, async () => {
       let items = 0;
       let itemsAtLastTurn = 0;
       let maxInTurn = 0;
@@ -70,7 +70,7 @@ describe("many streams that a peer requests at once", function () {
         },
       });
       port2.postMessage(0);
-      ask(end);
+      request(end);
       let before = -1;
       while (items !== before && items < 500_000) {
         before = items;
@@ -78,7 +78,8 @@ describe("many streams that a peer requests at once", function () {
       }
       assert.isAbove(items, 0);
       await pause(20);
-      // The library sends 256 items in one task. Each stream may have produced one more item.
+      // The library sends 256 items in one task. Each of the 256 streams may have produced one more item. The
+      // bound is twice the sum.
       assert.isAtMost(maxInTurn, 1_024);
       assert.isAtMost(items, 2 * MAX_CREDIT);
     });
@@ -137,7 +138,7 @@ describe("a text that a peer sent", () => {
     });
     assert.deepEqual(got.map(({ id }) => id).sort(), [1, 2, 3, 4, 5, 6]);
     for (const { id, error } of got) {
-      assert.include(id === 6 ? [-32600, -32602] : [-32600], error.code, `under the id ${id}`);
+      assert.include(id === 6 ? [-32600, -32602] : [-32600], error.code, `the error of the request ${id}`);
       assert.notInclude(JSON.stringify(error), "xx");
     }
   });
@@ -197,7 +198,7 @@ describe("a flood of values that are not messages", () => {
     const peer = new JSONRPCPeer(transport, { onError() {} }).method("echo", (params) => params);
     afterThisTest(() => peer.destroy());
     const holes = [];
-    // WebKit visits each index of an array that it clones, so it needs too long for the long array.
+    // WebKit visits each index of an array that it clones. This would take too long for the long array.
     holes.length = engine === "webkit" ? 1_000 : 4_000_000_000;
     let deep = [];
     for (let n = 0; n < 500; n++) deep = [deep];

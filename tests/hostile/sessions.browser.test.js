@@ -146,7 +146,7 @@ describe("a lock", function () {
     assert.isBelow(performance.now() - started, 4_000);
   });
 
-  it("that another document of the origin steals does not end a session whose peer answers pings", async () => {
+  it("that another document of the origin steals does not end the session if the peer answers pings", async () => {
     const [frame, thief] = [await party("host"), await party("host")];
     const lost = [];
     const connecting = connected(frame.element, {

@@ -34,6 +34,7 @@ pub(crate) fn role(name: &str, path: &Path) -> Command {
     command
 }
 
+/// Runs the role, and exits, in a process that [`role`] has started. Otherwise does nothing.
 #[test]
 fn runs_the_role_of_the_environment() {
     let Ok(name) = env::var(ROLE) else { return };
@@ -96,7 +97,7 @@ async fn bind_over_and_over(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A process that is killed when it is dropped.
+/// A running process. The drop of this value kills the process.
 pub(crate) struct Running(pub(crate) Child);
 
 impl Drop for Running {
@@ -111,12 +112,13 @@ impl Running {
         Ok(Self(command.stdout(Stdio::null()).spawn()?))
     }
 
-    /// Starts a process in the role `serve`, and waits until it listens.
+    /// Starts a process in the role `serve`, and waits until the process listens.
     pub(crate) fn server(path: &Path) -> io::Result<Self> {
         Self::server_in(path, "serve")
     }
 
-    /// Starts a process in a role that serves on a socket, for example `serve lines`. Waits until it listens.
+    /// Starts a process in a role that serves on a socket, for example `serve lines`. Waits until the process
+    /// listens.
     pub(crate) fn server_in(path: &Path, name: &str) -> io::Result<Self> {
         let server = Self::start(&mut role(name, path))?;
         let start = Instant::now();

@@ -139,44 +139,44 @@ fn queued_requests_that_are_cancelled_release_their_memory() -> Test {
 
 #[test]
 fn replies_that_wait_for_the_rest_of_their_batch_are_bounded_in_bytes() -> Test {
-    let refused = |index: usize| match index % 2 {
-        // Both elements are refused. The error for the second element is long, since it repeats the long id.
+    let invalid_with_long_id = |index: usize| match index % 2 {
+        // All elements are invalid. The error for every second element is long, since it repeats the long id.
         0 => json!(1),
         _ => json!({"jsonrpc": "2.0", "id": "x".repeat(1_024), "method": 1}),
     };
     let unknown = |index: usize| json!({"jsonrpc": "2.0", "id": format!("{index:x>1024}"), "method": "no such method"});
     let invalid = |_: usize| json!(1);
-    let kinds: [(&dyn Fn(usize) -> Value, i64); 3] = [(&refused, 400), (&unknown, 200), (&invalid, 1_000)];
+    let kinds: [(&dyn Fn(usize) -> Value, i64); 3] = [(&invalid_with_long_id, 400), (&unknown, 200), (&invalid, 1_000)];
     for (number, (element, batches)) in kinds.into_iter().enumerate() {
         let (server, folder, mut connection) = server_with_connection()?;
         let before = server.peak_mib()?;
         let rest: Vec<Value> = (0..999).map(element).collect();
-        let mut refused = 0;
+        let mut refused_batches = 0;
         for id in 0..batches {
             let mut batch = vec![json!({"jsonrpc": "2.0", "id": id, "method": "hang", "params": []})];
             batch.extend_from_slice(&rest);
             connection.send(&Value::Array(batch))?;
             for answers in connection.messages_before_answer()? {
-                // The first request of a batch hangs, so the server buffers the replies to the others. Over the limit,
-                // it refuses this first request. Then the batch is answered at once and completely.
+                // The first request of a batch hangs, so the server buffers the replies to all other elements. If these
+                // replies exceed the limit, the server refuses the first request, and then sends all replies.
                 let answers = answers.as_array().ok_or("the answer must be a batch")?;
                 let first = answers.iter().find(|answer| answer["id"] == id).ok_or("the request must be answered")?;
                 assert_eq!(first["error"]["data"]["reason"], "too-many-requests");
                 assert_eq!(answers.len(), 1_000);
-                refused += 1;
+                refused_batches += 1;
             }
         }
         let growth_mib = server.peak_mib()? - before;
         // The bound covers the limit of 64 MiB for waiting replies, and the buffers for reading.
-        assert!(growth_mib <= 130, "{growth_mib} MiB, kind {number}, {refused} batches refused");
-        assert_ne!(refused, 0, "kind {number} was never refused");
+        assert!(growth_mib <= 130, "{growth_mib} MiB, kind {number}, {refused_batches} batches refused");
+        assert_ne!(refused_batches, 0, "no batch of kind {number} was refused");
         assert!(Connection::to(&folder.path().join("a.sock"))?.ping()? < Duration::from_secs(5));
     }
     Ok(())
 }
 
 #[test]
-fn a_server_serves_and_buffers_nothing_after_noise_and_broken_messages() -> Test {
+fn noise_and_broken_messages_neither_stop_a_server_nor_fill_its_memory() -> Test {
     let (server, _folder, mut connection) = server_with_connection()?;
     let before = server.peak_mib()?;
     let deep = "[".repeat(1_000_000);
@@ -202,7 +202,7 @@ fn a_server_serves_and_buffers_nothing_after_noise_and_broken_messages() -> Test
         connection.send(&json!({"jsonrpc": "2.0", "id": round, "method": "echo", "params": [round]}))?;
         while connection.receive()?["result"] != json!([round]) {}
     }
-    assert!(connection.bytes < sent, "{} bytes for {sent}", connection.bytes);
+    assert!(connection.bytes < sent, "{} bytes of answers to {sent} bytes", connection.bytes);
     let growth_mib = server.peak_mib()? - before;
     assert!(growth_mib <= 64, "{growth_mib} MiB");
     Ok(())

@@ -60,7 +60,7 @@ fn resident_mib() -> io::Result<u64> {
 }
 
 #[tokio::test]
-async fn a_host_buffers_no_message_over_the_limit() -> Test {
+async fn a_hostile_guest_cannot_fill_the_memory_of_its_host() -> Test {
     for name in ["guest that announces", "guest that floods", "guest of headers", "guest that answers"] {
         let before = resident_mib()?;
         let command = role(name, Path::new(""));
@@ -74,8 +74,8 @@ async fn a_host_buffers_no_message_over_the_limit() -> Test {
             peak = peak.max(resident_mib()?);
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        assert!(call.await??.is_err(), "{name} must not answer the call");
-        // The memory is that of this process, in which other tests run at the same time. So the bound is high.
+        assert!(call.await??.is_err(), "the call must fail, role {name}");
+        // Other tests run in this process at the same time, and also need memory. So the bound is high.
         assert!(peak - before <= 120, "{name}: {} MiB in {:?}", peak - before, start.elapsed());
         drop(client);
     }
@@ -103,11 +103,11 @@ impl Guest {
 }
 
 #[test]
-fn the_server_stops_reading_a_host_that_reads_nothing() -> Test {
+fn a_guest_stops_reading_its_input_if_the_host_reads_nothing() -> Test {
     let mut guest = Guest::start()?;
     let before = guest.running.peak_mib()?;
     let pid = guest.running.0.id();
-    let (done, sent) = std::sync::mpsc::channel();
+    let (report, reported) = std::sync::mpsc::channel();
     let mut input = guest.running.0.stdin.take().ok_or("the input must be a pipe")?;
     let writer = thread::spawn(move || {
         let mut request = Vec::new();
@@ -116,16 +116,16 @@ fn the_server_stops_reading_a_host_that_reads_nothing() -> Test {
             if input.write_all(&request).is_err() {
                 break;
             }
-            let _ = done.send(count);
+            let _ = report.send(count);
         }
     });
-    let mut last = 0;
-    while let Ok(count) = sent.recv_timeout(Duration::from_secs(1)) {
-        last = count;
+    let mut sent = 0;
+    while let Ok(count) = reported.recv_timeout(Duration::from_secs(1)) {
+        sent = count;
     }
-    assert!(last < 100_000, "the guest must stop reading");
+    assert!(sent < 100_000, "the guest must stop reading");
     let growth_mib = guest.running.peak_mib()? - before;
-    assert!(growth_mib <= 160, "{growth_mib} MiB for {last} requests of process {pid}");
+    assert!(growth_mib <= 160, "{growth_mib} MiB for {sent} requests to process {pid}");
     drop(guest);
     let _ = writer.join();
     Ok(())

@@ -87,7 +87,10 @@ function limited(promise, ms) {
   return Promise.race([promise, expired]);
 }
 
-/** Each library has its own copy of this module, but all copies use one server. So their numbers must not be equal. */
+/**
+ * The number in the address of the last iframe. Each library has its own copy of this module, but all copies use one
+ * server. So each copy begins with another number.
+ */
 let lastNumber = Math.floor(performance.now() * 1000);
 
 class BoundaryFactory {
@@ -129,6 +132,7 @@ class BoundaryFactory {
   async heldFrame() {
     const query = `?hold=${++lastNumber}`;
     const frame = await this.frame(query);
+    // From now on, the server delays this script.
     await fetch(`/take${query}`);
     return { ...frame, scriptAsked: () => fetch(`/asked${query}`), release: () => fetch(`/release${query}`) };
   }

@@ -1,7 +1,7 @@
 // Lists the events after which a call may get no response. This file runs in the page. `prepare` of an event connects
 // two peers, and resolves to a function. This function triggers the event, and returns the calls to observe. `judge`
-// returns the text of the table for the ends of these calls. An event is skipped if the library does not support all of
-// its `boundaries`.
+// returns the text of the table for the ends of these calls. An event is skipped if the library does not support all
+// `boundaries` of the event.
 
 import { pause } from "../comparison/probes/channel.mjs";
 import { speed } from "./speed.mjs";
@@ -12,7 +12,7 @@ function endText({ call, timedCall }) {
   return timedCall?.state === "rejected" ? "on request" : "waits";
 }
 
-/** The timeout of the calls `timedCall` in milliseconds. They are pair if the library has a timeout for calls. */
+/** The timeout of each `timedCall` in milliseconds. If a library has no timeouts, most events have no `timedCall`. */
 const TIMEOUT_MS = 2000;
 
 /** Returns a `prepare` function that makes a call without a response. The call is pending when `trigger` runs. */
@@ -178,7 +178,10 @@ export const deaths = [
   },
 ];
 
-/** Makes up to `times` calls until one is answered, because a library may need some time to connect again. */
+/**
+ * Makes `times` calls, with pauses of 250 ms. Resolves to the first answer, because a library may need some time to
+ * connect again.
+ */
 function firstOf(times, call) {
   return new Promise((resolve, reject) => {
     (async () => {

@@ -58,7 +58,7 @@ function deferred() {
 const progress = new vscode.ProgressType();
 
 const specs = {
-  async "vscode-jsonrpc's server answers requests of our client with params by name, by position and without params"() {
+  async "vscode-jsonrpc's server answers our client's requests: params by name, params by position, and no params"() {
     const { client, connection } = ourClient();
     connection.onRequest("build", ({ entry }) => ({ output: `${entry}.js` }));
     connection.onRequest("add", (a, b) => a + b);
@@ -125,7 +125,7 @@ const specs = {
     assert.deepEqual(seen, [1, 2]);
   },
 
-  async "our server answers requests of vscode-jsonrpc's client with params by name, by position and without params"() {
+  async "our server answers vscode-jsonrpc's requests: params by name, params by position, and no params"() {
     const { server, connection } = ourServer();
     server.method("build", ({ entry }) => ({ output: `${entry}.js` }));
     server.method("add", ([a, b]) => a + b);
@@ -171,7 +171,7 @@ const specs = {
     assert.equal((await call).code, -32800);
   },
 
-  async "vscode-jsonrpc's client receives progress of our server under the id of the request and under its own token"() {
+  async "vscode-jsonrpc's client receives progress under the id of the request, and under a token in the params"() {
     const { server, connection } = ourServer();
     server.method("build", (params, context) => {
       context.progress(1);

@@ -39,7 +39,7 @@ async fn the_server_reads_until_its_unwritten_replies_reach_the_limit() -> Test 
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_to_a_peer_that_does_not_read_are_refused() -> Test {
+async fn calls_to_a_peer_that_does_not_read_are_refused_beyond_the_limit() -> Test {
     for cancels in [false, true] {
         let (transport, mut there) = transport_with_remote_end_of(4_096, Framing::ContentLength)?;
         let limits = limits(|limits: &mut Limits| limits.unwritten_bytes = 100_000);
@@ -78,7 +78,7 @@ async fn calls_to_a_peer_that_does_not_read_are_refused() -> Test {
 }
 
 #[tokio::test]
-async fn notifications_to_a_peer_that_does_not_read_are_refused_and_none_is_lost() -> Test {
+async fn notifications_beyond_the_limit_are_refused_if_the_peer_does_not_read_and_all_others_arrive() -> Test {
     let (transport, mut there) = transport_with_remote_end_of(4_096, Framing::ContentLength)?;
     let limits = limits(|limits: &mut Limits| limits.unwritten_bytes = 100_000);
     let client = Client::new(transport.with_limits(limits));
@@ -158,7 +158,7 @@ async fn frames_of_many_writers_never_mix() -> Test {
 }
 
 #[tokio::test]
-async fn requests_beyond_the_limit_are_refused_and_the_others_are_answered() -> Test {
+async fn requests_beyond_the_limit_of_running_requests_are_refused() -> Test {
     let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::ContentLength)?;
     let limits = limits(|limits: &mut Limits| limits.in_flight = 2);
     let server = Server::new(transport.with_limits(limits));
@@ -363,7 +363,7 @@ async fn notifications_beyond_the_limit_of_running_handlers_are_dropped() -> Tes
 }
 
 #[tokio::test]
-async fn a_client_stops_reading_while_the_peer_does_not_read_its_credit() -> Test {
+async fn a_client_stops_reading_items_while_the_peer_does_not_read_the_credit_for_them() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
         let (transport, mut there) = transport_with_remote_end_of(4_096, framing)?;
         let limits = limits(|limits: &mut Limits| limits.unwritten_bytes = 20_000);
@@ -408,7 +408,7 @@ async fn a_client_stops_reading_while_the_peer_does_not_read_its_credit() -> Tes
 
 /// A peer may send a message with a million unknown members. A list of their names would need much memory.
 #[test]
-fn a_rejected_message_does_not_allocate_a_list_of_its_members() -> Test {
+fn the_link_allocates_no_list_of_the_members_of_a_rejected_message() -> Test {
     let peak_bytes = |other_members: &str| -> Result<u64, Box<dyn Error>> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let message = frame(&format!(r#"{{"jsonrpc":"2.0","id":[],"method":"m",{other_members}}}"#));
@@ -431,11 +431,12 @@ fn a_rejected_message_does_not_allocate_a_list_of_its_members() -> Test {
     let many = many.join(",");
     let one = format!(r#""text":"{}""#, "x".repeat(many.len()));
     let (one, many) = (peak_bytes(&one)?, peak_bytes(&many)?);
-    assert!(many < one + 1_000_000, "{many} bytes for many members, {one} for one");
+    assert!(many < one + 1_000_000, "{many} bytes for many members, {one} bytes for one member");
     Ok(())
 }
 
-/// Neither peer reads until the other peer reads, so all their calls end by their timeouts. See SECURITY.md.
+/// Neither peer reads until the other peer reads. So all calls without an answer end by their
+/// timeouts. See SECURITY.md.
 #[tokio::test]
 async fn two_peers_that_both_leave_too_many_answers_unread_wait_for_each_other_and_their_calls_time_out() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {

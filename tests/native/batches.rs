@@ -1,5 +1,5 @@
-//! Notifications of the protocol in a batch: cancellations, progress, items and credit. In a batch, each must have the
-//! same effect as a single message. The order of the batch applies.
+//! Notifications of the protocol in a batch: cancellations, progress, items and credit. Each must have the same effect
+//! in a batch as alone. The notifications and requests of a batch are handled in their order.
 
 use std::error::Error;
 use std::num::NonZeroU32;
@@ -20,7 +20,7 @@ use crate::wire::{TEST_TIMEOUT, transport_with_remote_end, transport_with_remote
 
 type Test = Result<(), Box<dyn Error>>;
 
-/// Serves `hang`, which never ends, `echo`, and `count`, a stream of numbers.
+/// Serves three methods: `hang` never ends, `echo` returns its params, and `count` is a stream of numbers.
 fn serve(transport: Transport) {
     let server = Server::new(transport);
     server.method("hang", |_: Option<Value>, _: Context| async {
@@ -60,7 +60,7 @@ const CANCELS: [&str; 4] = [
 ];
 
 #[tokio::test]
-async fn a_single_cancel_is_read_with_any_spelling_of_its_names() -> Test {
+async fn a_single_cancellation_is_read_if_its_text_contains_escaped_characters() -> Test {
     for cancel in CANCELS {
         let (transport, mut there) = transport_with_remote_end()?;
         serve(transport);
@@ -73,7 +73,7 @@ async fn a_single_cancel_is_read_with_any_spelling_of_its_names() -> Test {
 }
 
 #[tokio::test]
-async fn a_cancel_in_a_batch_cancels_an_earlier_element() -> Test {
+async fn a_cancellation_in_a_batch_cancels_an_earlier_request_of_the_batch() -> Test {
     let mut sequential = Profile::GENERIC;
     sequential.ordering = Ordering::Sequential;
     for profile in [Profile::GENERIC, sequential] {
@@ -92,7 +92,7 @@ async fn a_cancel_in_a_batch_cancels_an_earlier_element() -> Test {
 }
 
 #[tokio::test]
-async fn a_cancel_in_a_batch_before_its_request_has_no_effect() -> Test {
+async fn a_cancellation_in_a_batch_does_not_cancel_a_later_request_of_the_batch() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     serve(transport);
     let cancel = CANCELS[0];
@@ -105,7 +105,7 @@ async fn a_cancel_in_a_batch_before_its_request_has_no_effect() -> Test {
 }
 
 #[tokio::test]
-async fn a_cancel_in_the_last_batch_of_the_input_is_read() -> Test {
+async fn a_cancellation_in_the_last_batch_of_the_input_is_read() -> Test {
     let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::Newline)?;
     serve(transport);
     there.send_bytes(format!("[{HANG},{ECHO},{}]", CANCELS[0]).as_bytes()).await?;
@@ -116,7 +116,7 @@ async fn a_cancel_in_the_last_batch_of_the_input_is_read() -> Test {
 }
 
 #[tokio::test]
-async fn a_batch_that_is_refused_cancels_nothing() -> Test {
+async fn a_cancellation_in_a_refused_batch_has_no_effect() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let limits = crate::wire::limits(|limits| limits.batch_items = 2);
     serve(transport.with_limits(limits));
@@ -124,7 +124,7 @@ async fn a_batch_that_is_refused_cancels_nothing() -> Test {
     there.send(&format!("[{},{ECHO},{ECHO}]", CANCELS[0])).await?;
     assert_eq!(there.receive().await?["error"]["data"]["reason"], "batch-too-large");
     there.send(ECHO).await?;
-    assert_eq!(there.receive().await?["id"], "b", "the request must still be pending");
+    assert_eq!(there.receive().await?["id"], "b", "the first request must still be running");
     Ok(())
 }
 
@@ -195,7 +195,7 @@ async fn credit_in_a_batch_reaches_a_stream_that_the_same_batch_has_requested() 
 /// An error with the id `null` may be the answer to a batch. A hostile peer can send many such errors, so the search
 /// for the batch must not visit all pending calls.
 #[test]
-fn an_error_without_an_id_takes_no_longer_beside_many_pending_calls() -> Test {
+fn an_error_with_the_id_null_is_handled_as_fast_beside_many_pending_calls_as_beside_a_few() -> Test {
     let shortest_time = |others: usize| -> Result<Duration, Box<dyn Error>> {
         let mut connection = Connection::<Box<RawValue>>::new(Config::new(Profile::GENERIC));
         for _ in 0..others {
@@ -216,6 +216,6 @@ fn an_error_without_an_id_takes_no_longer_beside_many_pending_calls() -> Test {
         Ok(rounds.min().unwrap_or_default())
     };
     let (few, many) = (shortest_time(10)?, shortest_time(100_000)?);
-    assert!(many < few * 20 + Duration::from_millis(1), "{few:?} beside 10 calls, {many:?} beside 100 000");
+    assert!(many < few * 20 + Duration::from_millis(1), "{few:?} beside 10 calls, {many:?} beside 100 000 calls");
     Ok(())
 }

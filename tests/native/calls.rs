@@ -80,7 +80,7 @@ async fn an_error_has_the_code_message_and_data_that_the_peer_has_sent() -> Test
 }
 
 #[tokio::test]
-async fn a_crashed_peer_or_handler_is_distinguished_from_an_error() -> Test {
+async fn the_errors_of_a_crashed_peer_and_a_panicked_handler_are_distinguished_from_other_errors() -> Test {
     let reason = |reason: &str| json!({ "code": -32603, "message": "m", "data": { "reason": reason } });
     let remote = |code: i64| RpcError::new(ErrorCode::new(code), "m");
     for (error, expected) in [
@@ -129,7 +129,7 @@ fn no_error_of_a_chain_repeats_its_source() {
 }
 
 #[tokio::test]
-async fn a_result_of_another_type_is_an_error() -> Test {
+async fn a_result_of_an_unexpected_type_is_an_error() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let call = client.call::<u32>("count", &()).start();
@@ -279,7 +279,7 @@ async fn progress_is_passed_to_the_listener_of_its_call() -> Test {
 }
 
 /// A listener of progress may own the last client of its link, or another call. The drop of such a listener locks the
-/// link. So the link must not be locked already when it drops the listener. Otherwise there is a deadlock.
+/// link. So the link must not be locked already when it drops the listener, because this would be a deadlock.
 #[test]
 fn a_refused_call_drops_its_listener_without_a_deadlock() -> Test {
     async fn calls() -> Test {
@@ -343,7 +343,7 @@ async fn large_integers_and_the_digits_of_numbers_are_not_changed() -> Test {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn many_tasks_call_at_once_from_many_threads() -> Test {
+async fn calls_of_many_tasks_on_many_threads_return_their_own_results() -> Test {
     let (here, there) = Transport::pair()?;
     let server = Server::new(there);
     server.method("double", |(number,): (u64,), _: Context| async move { Ok::<_, RpcError>(number * 2) });
@@ -368,7 +368,7 @@ async fn many_tasks_call_at_once_from_many_threads() -> Test {
 }
 
 #[tokio::test]
-async fn both_sides_of_a_peer_call_and_a_handler_calls_back() -> Test {
+async fn a_handler_of_a_peer_calls_a_method_of_its_caller() -> Test {
     let (here, there) = Transport::pair()?;
     let near = Peer::new(here);
     let far = Peer::new(there);

@@ -211,7 +211,7 @@ async fn a_server_that_is_dropped_while_it_runs_ends_its_link_and_drops_its_hand
 }
 
 #[tokio::test]
-async fn a_peer_that_is_dropped_ends_its_clients() -> Test {
+async fn the_calls_of_a_dropped_peer_end() -> Test {
     let (here, _there) = transport_with_remote_end()?;
     let peer = Peer::new(here);
     let client = peer.client().clone();
@@ -222,7 +222,7 @@ async fn a_peer_that_is_dropped_ends_its_clients() -> Test {
 }
 
 #[tokio::test]
-async fn a_handler_that_destroys_its_own_peer_is_safe() -> Test {
+async fn if_a_handler_destroys_its_own_peer_the_call_ends_with_peer_gone() -> Test {
     let (here, there) = Transport::pair()?;
     let peer = Peer::new(there);
     let client = peer.client().clone();
@@ -281,7 +281,7 @@ async fn expect_final_messages(transport: Transport, after_call: impl FnOnce() -
 }
 
 #[tokio::test]
-async fn messages_before_the_end_of_the_stream_are_all_handled_by_a_slow_handler() -> Test {
+async fn a_slow_handler_handles_all_messages_before_the_end_of_the_stream() -> Test {
     const COUNT: usize = 800;
     // The peer closes its socket and leaves a part of the input unread.
     let (here, mut there) = UnixStream::pair()?;

@@ -47,7 +47,7 @@ impl AsyncRead for Pieces {
 }
 
 #[tokio::test]
-async fn other_tasks_run_while_an_input_never_waits() -> Test {
+async fn other_tasks_run_while_a_link_reads_input_that_is_always_available() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
         let (turns, counter_task) = counter();
         let client = Client::new(Transport::new(Pieces { left: 100_000 }, sink(), framing)?);

@@ -52,10 +52,10 @@ fn frame_of(framing: Framing, text: &str) -> Vec<u8> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_is_accepted_once_at_most_one_byte_of_its_request_is_unwritten() -> Test {
+async fn an_answer_is_accepted_if_at_most_one_byte_of_its_request_is_unwritten() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
         let length = frame_of(framing, r#"{"jsonrpc":"2.0","id":1,"method":"ask","params":[1]}"#).len();
-        // The writer accepts no byte of the second request, so its answer is always forged.
+        // The writer accepts no byte of the second request, so the answer to the second request is always forged.
         for (bytes, is_answered) in [(0, false), (length - 2, false), (length - 1, true), (length, true)] {
             let (transport, mut there) = blocking_transport(bytes, framing)?;
             let client = Client::new(transport);
@@ -64,10 +64,10 @@ async fn an_answer_is_accepted_once_at_most_one_byte_of_its_request_is_unwritten
                 let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"answer"}}"#);
                 there.write_all(&frame_of(framing, &answer)).await?;
             }
-            let [one, other] = calls;
+            let [first, second] = calls;
             let expected = if is_answered { Ok(json!("answer")) } else { Err(CallError::TimedOut) };
-            assert_eq!(one.await, expected, "{framing}, {bytes} of {length} bytes");
-            assert_eq!(other.await, Err(CallError::TimedOut), "{framing}");
+            assert_eq!(first.await, expected, "{framing}, {bytes} of {length} bytes");
+            assert_eq!(second.await, Err(CallError::TimedOut), "{framing}");
         }
     }
     Ok(())

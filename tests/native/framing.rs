@@ -91,7 +91,7 @@ async fn each_fault_is_answered_once_and_the_next_request_is_served() -> Test {
 }
 
 #[tokio::test]
-async fn the_message_after_a_length_that_is_too_long_is_served() -> Test {
+async fn if_a_length_is_too_large_the_next_message_is_served() -> Test {
     let answers = answers_to(b"Content-Length: 43\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}").await?;
     assert_eq!(answers, [error(-32700, "Parse error", None)]);
     Ok(())
@@ -157,7 +157,7 @@ async fn stalled_messages_are_abandoned_one_after_the_other() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stalled_message_over_the_limit_is_abandoned_with_its_received_part() -> Test {
+async fn a_stalled_message_over_the_limit_is_abandoned_and_the_report_counts_its_received_bytes() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut received) = mpsc::unbounded_channel();
     let limits = limits(|limits: &mut Limits| limits.message_bytes = 100);
@@ -183,7 +183,7 @@ async fn a_stalled_message_over_the_limit_is_abandoned_with_its_received_part() 
 }
 
 #[tokio::test]
-async fn a_client_passes_noise_to_the_application_and_does_not_answer_it() -> Test {
+async fn a_client_passes_noise_to_the_application_and_does_not_answer_the_noise() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut received) = mpsc::unbounded_channel();
     let client = Client::new(transport.on_diagnostic(move |diagnostic| {
@@ -247,7 +247,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Interrupted<R> {
 }
 
 #[tokio::test]
-async fn an_input_that_is_interrupted_before_every_byte_is_read_completely() -> Test {
+async fn an_input_with_an_interruption_before_each_byte_is_read_completely() -> Test {
     let (near, far) = tokio::io::duplex(64 * 1024);
     let mut there = RemoteEnd::new(far);
     let (input, output) = tokio::io::split(near);
@@ -283,7 +283,7 @@ async fn a_link_may_use_lines_as_its_framing() -> Test {
 }
 
 #[tokio::test]
-async fn several_lines_in_a_row_that_are_not_json_are_answered_once() -> Test {
+async fn consecutive_lines_that_are_not_json_are_answered_once() -> Test {
     let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::Newline)?;
     Server::new(transport).forget();
     let sent = [
@@ -306,7 +306,7 @@ async fn several_lines_in_a_row_that_are_not_json_are_answered_once() -> Test {
 }
 
 #[tokio::test]
-async fn a_banner_before_the_first_line_is_ignored_by_a_client() -> Test {
+async fn a_client_ignores_a_banner_before_the_first_message() -> Test {
     let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::Newline)?;
     let client = Client::new(transport);
     let call = client.call::<u32>("count", &()).start();
@@ -318,7 +318,7 @@ async fn a_banner_before_the_first_line_is_ignored_by_a_client() -> Test {
 }
 
 #[tokio::test]
-async fn ten_lines_that_are_not_messages_end_the_link_with_an_error_that_counts_them() -> Test {
+async fn ten_lines_that_are_not_messages_end_the_link_and_the_error_contains_their_number() -> Test {
     let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::Newline)?;
     let client = Client::new(transport);
     let call = client.call::<u32>("count", &()).start();
@@ -331,7 +331,7 @@ async fn ten_lines_that_are_not_messages_end_the_link_with_an_error_that_counts_
 }
 
 #[tokio::test]
-async fn after_the_first_message_lines_that_are_not_messages_do_not_end_the_link() -> Test {
+async fn lines_that_are_not_messages_do_not_end_the_link_after_the_first_message() -> Test {
     for first in ["{\"jsonrpc\":\"2.0\",\"method\":\"n\"}\n", "{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":NaN}\n"] {
         let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::Newline)?;
         let client = Client::new(transport);

@@ -75,7 +75,7 @@ async fn an_unreadable_answer_ends_the_call_with_its_id_and_no_other_call() -> T
                 calls.next().ok_or("a call is missing")?,
             );
             let end =
-                timeout(TEST_TIMEOUT, second).await.map_err(|_| format!("{framing}: {text:.80} ended nothing"))?;
+                timeout(TEST_TIMEOUT, second).await.map_err(|_| format!("{framing}: {text:.80} ended no call"))?;
             assert_eq!(end, Err(CallError::Unreadable(why)), "{framing}: {text:.80}");
             assert_eq!(client.pending(), 2, "{framing}: {text:.80}");
             for (id, call) in [(1, first), (3, third)] {
@@ -126,7 +126,7 @@ async fn an_answer_without_a_readable_id_ends_the_only_pending_call() -> Test {
             let (_client, calls, mut there) = client_with_calls(framing, 1, |transport| transport).await?;
             there.send_bytes(&frame_of(framing, &text)).await?;
             let call = calls.into_iter().next().ok_or("a call is missing")?;
-            let end = timeout(TEST_TIMEOUT, call).await.map_err(|_| format!("{framing}: {text:.80} ended nothing"))?;
+            let end = timeout(TEST_TIMEOUT, call).await.map_err(|_| format!("{framing}: {text:.80} ended no call"))?;
             assert_eq!(end, Err(CallError::Unreadable(why)), "{framing}: {text:.80}");
         }
     }
@@ -134,7 +134,7 @@ async fn an_answer_without_a_readable_id_ends_the_only_pending_call() -> Test {
 }
 
 #[tokio::test]
-async fn an_answer_without_an_id_ends_none_of_several_calls_and_is_reported() -> Test {
+async fn an_answer_without_a_readable_id_ends_none_of_several_calls_and_is_reported() -> Test {
     for framing in FRAMINGS {
         for (text, why) in answers_without_id() {
             let (sender, mut received) = mpsc::unbounded_channel();
@@ -155,7 +155,7 @@ async fn an_answer_without_an_id_ends_none_of_several_calls_and_is_reported() ->
 }
 
 #[tokio::test]
-async fn the_late_answer_to_a_dropped_call_ends_no_other_call() -> Test {
+async fn while_a_dropped_call_is_unanswered_an_answer_without_an_id_ends_no_call() -> Test {
     let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::ContentLength)?;
     let (sender, mut received) = mpsc::unbounded_channel();
     let client = Client::new(transport.on_diagnostic(move |diagnostic| {
@@ -192,8 +192,8 @@ async fn an_unreadable_request_of_the_peer_ends_no_call_to_the_peer() -> Test {
             r#"{"jsonrpc":"2.0","id":1,"method":"log","params":[NaN]}"#.to_owned(),
             r#"{"level":30,"id":1,"result":NaN}"#.to_owned(),
         ] {
-            // The last text is a line of a log. With lines as the framing, it is not taken for an answer. In a frame,
-            // it could be an answer, so the test does not send it there.
+            // The last text is a line of a log. If the framing is lines, the link does not take this text for an
+            // answer. In other framings, the text could be an answer, so the test does not send it.
             if framing == Framing::Newline || text.contains("method") {
                 there.send_bytes(&frame_of(framing, &text)).await?;
             }
@@ -205,7 +205,7 @@ async fn an_unreadable_request_of_the_peer_ends_no_call_to_the_peer() -> Test {
 }
 
 #[tokio::test]
-async fn the_id_of_an_answer_that_is_too_long_is_found_in_its_first_kibibyte() -> Test {
+async fn in_an_answer_over_the_limit_the_link_finds_an_id_only_within_the_first_kibibyte() -> Test {
     for framing in FRAMINGS {
         // `id_ends_at` is the number of bytes up to and including the comma after the id.
         let answer = |id: u32, id_ends_at: usize| {
@@ -226,7 +226,7 @@ async fn the_id_of_an_answer_that_is_too_long_is_found_in_its_first_kibibyte() -
 }
 
 #[tokio::test]
-async fn an_answer_with_a_wrong_content_type_ends_its_call() -> Test {
+async fn an_answer_with_a_wrong_content_type_or_an_oversized_header_ends_its_call() -> Test {
     let (_client, calls, mut there) = client_with_calls(Framing::ContentLength, 2, |transport| transport).await?;
     let body = r#"{"jsonrpc":"2.0","id":1,"result":1}"#;
     there
@@ -263,7 +263,7 @@ async fn an_answer_that_stays_incomplete_ends_its_call() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_arrives_slowly_is_accepted() -> Test {
+async fn a_message_that_arrives_slowly_is_accepted_only_while_a_call_is_pending() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline] {
         for is_peer in [false, true] {
             let (transport, mut there) = transport_with_remote_end_of(64 * 1024, framing)?;

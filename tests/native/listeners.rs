@@ -1,4 +1,4 @@
-//! Listeners: their names, their errors, and the errors of single connections.
+//! Listeners: their addresses, their errors, and the errors of single connections.
 
 use std::env;
 use std::error::Error;
@@ -32,7 +32,7 @@ fn this_program(test: &str) -> io::Result<Command> {
 }
 
 #[tokio::test]
-async fn an_error_names_its_path_or_address() -> Test {
+async fn the_error_of_a_listener_or_a_connection_begins_with_the_path_or_the_address() -> Test {
     let folder = tempfile::tempdir()?;
     let missing = folder.path().join("missing").join("a.sock");
     let file = folder.path().join("file");
@@ -85,7 +85,7 @@ async fn a_listener_with_a_full_queue_is_not_replaced() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_socket_that_stays_busy_is_a_timeout_after_five_seconds() -> Test {
+async fn a_connection_to_a_listener_with_a_full_queue_times_out_after_five_seconds() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("busy.sock");
     let _busy = full_listener(&path)?;
@@ -98,7 +98,7 @@ async fn a_socket_that_stays_busy_is_a_timeout_after_five_seconds() -> Test {
 }
 
 #[tokio::test]
-async fn the_file_of_a_relative_path_is_removed_after_a_change_of_the_working_directory() -> Test {
+async fn a_listener_removes_the_file_of_a_relative_path_after_a_change_of_the_working_directory() -> Test {
     let folder = tempfile::tempdir()?;
     let mut program = this_program("listener_on_a_relative_path_whose_program_changes_its_directory")?;
     let output = timeout(TEST_TIMEOUT, program.current_dir(&folder).output()).await??;
@@ -190,12 +190,12 @@ async fn an_error_of_one_connection_does_not_end_the_listener() -> Test {
     let folder = tempfile::tempdir()?;
     let library = folder.path().join("accept.so");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/native/accept.c");
-    // `cc` is available, since Rust links with it, too.
+    // `cc` is available, since Rust also links with `cc`.
     let mut compiler = Command::new("cc");
     let compiled = compiler.args(["-shared", "-fPIC", "-o"]).arg(&library).args([source, "-ldl"]).status();
     assert!(compiled.await?.success());
     for kind in ["tcp", "unix"] {
-        for (error, goes_on) in [
+        for (error, continues) in [
             (Errno::PROTO, true),
             (Errno::HOSTUNREACH, true),
             (Errno::NETDOWN, true),
@@ -223,8 +223,8 @@ async fn an_error_of_one_connection_does_not_end_the_listener() -> Test {
                 let client = Client::new(transport);
                 answered += i32::from(timeout(TEST_TIMEOUT, client.call::<i64>("add", &(1, 2))).await? == Ok(3));
             }
-            assert_eq!(answered, if goes_on { 2 } else { 1 }, "{kind}, {error:?}");
-            if !goes_on {
+            assert_eq!(answered, if continues { 2 } else { 1 }, "{kind}, {error:?}");
+            if !continues {
                 let problem = text_after("ended: ", &mut lines).await?;
                 assert!(problem.starts_with(&format!("{target}: Invalid argument")), "{problem}");
             }

@@ -41,7 +41,7 @@ impl Remote {
     }
 }
 
-fn echo(transport: Transport) -> Server {
+fn echo_server(transport: Transport) -> Server {
     let server = Server::new(transport);
     server.method_sync("echo", |value: Value, _: Context| Ok::<_, RpcError>(value));
     server
@@ -50,7 +50,7 @@ fn echo(transport: Transport) -> Server {
 #[tokio::test]
 async fn each_message_is_one_text_without_a_frame() -> Test {
     let (transport, mut remote) = channel(4)?;
-    echo(transport).forget();
+    echo_server(transport).forget();
     remote.send(r#"{"jsonrpc":"2.0","id":1,"method":"echo","params":[1]}"#).await?;
     let text = timeout(TEST_TIMEOUT, remote.from_link.next()).await?.ok_or("the link must not end here")?;
     assert_eq!(text, r#"{"jsonrpc":"2.0","id":1,"result":[1]}"#);
@@ -60,7 +60,7 @@ async fn each_message_is_one_text_without_a_frame() -> Test {
 #[tokio::test]
 async fn each_text_that_is_not_json_is_answered_and_the_link_stays_open() -> Test {
     let (transport, mut remote) = channel(4)?;
-    echo(transport).forget();
+    echo_server(transport).forget();
     for text in ["{", "", "Content-Length: 2\r\n\r\n{}", "WIPC", "{}{}"] {
         remote.send(text).await?;
         let response = remote.next().await?.ok_or("the link must not end here")?;
@@ -77,7 +77,7 @@ async fn a_batch_is_answered_in_one_message_and_a_batch_over_the_limit_is_refuse
     let (transport, mut remote) = channel(4)?;
     let mut limits = Limits::DEFAULT;
     limits.batch_items = 300;
-    echo(transport.with_limits(limits)).forget();
+    echo_server(transport.with_limits(limits)).forget();
     let batch = |count: u64| {
         let requests: Vec<Value> =
             (0..count).map(|id| json!({"jsonrpc": "2.0", "id": id, "method": "echo", "params": [id]})).collect();
@@ -106,7 +106,7 @@ async fn a_request_over_the_limit_is_refused_and_a_response_over_the_limit_ends_
     assert!(matches!(outcome, Err(CallError::Unreadable(_))), "{outcome:?}");
 
     let (transport, mut remote) = channel(4)?;
-    echo(transport.with_limits(limits)).forget();
+    echo_server(transport.with_limits(limits)).forget();
     remote.send(format!(r#"{{"jsonrpc":"2.0","id":1,"method":"echo","params":["{}"]}}"#, "x".repeat(1_000))).await?;
     assert_eq!(remote.next().await?.ok_or("the link must not end here")?["error"]["data"]["reason"], "oversize");
     remote.send(r#"{"jsonrpc":"2.0","id":2,"method":"echo","params":[1]}"#).await?;

@@ -26,8 +26,8 @@ async fn notifications_are_handled_in_the_order_in_which_they_arrive() -> Test {
     server.on_notify("line", move |(number,): (u32,), _: Context| {
         let _ = sender.send(number);
     });
-    // If no `on_notify` but a method has the name of a notification, the notification runs the method. The server does
-    // not answer it.
+    // A notification without a listener of `on_notify` runs the method of the same name. The server does not answer the
+    // notification.
     server.method("count", move |(number,): (u32,), _: Context| {
         let method_sender = method_sender.clone();
         async move {
@@ -173,7 +173,7 @@ fn hanging_server(transport: Transport, count: &Arc<AtomicUsize>) -> Server {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn handlers_of_notifications_are_dropped_with_their_link_however_it_ends() -> Test {
+async fn every_kind_of_end_of_a_link_drops_the_handlers_of_notifications() -> Test {
     for end in ["the peer ends", "the server is dropped", "the server stops"] {
         let (transport, mut there) = transport_with_remote_end()?;
         let running_handlers = Arc::new(AtomicUsize::new(0));
@@ -205,7 +205,7 @@ async fn handlers_of_notifications_are_dropped_with_their_link_however_it_ends()
 }
 
 #[tokio::test]
-async fn a_running_notification_is_finished_within_the_grace_period_when_the_input_ends() -> Test {
+async fn after_the_end_of_the_input_the_handler_of_a_notification_completes_within_the_grace_period() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut received) = mpsc::unbounded_channel();
     let server = Server::new(transport);
@@ -252,7 +252,7 @@ async fn a_dropped_future_removes_its_waker() -> Test {
     there.send(r#"{"jsonrpc":"2.0","id":1,"method":"hang"}"#).await?;
     let (note, request) = (
         contexts.recv().await.ok_or("a handler must have sent its context")?,
-        contexts.recv().await.ok_or("no context")?,
+        contexts.recv().await.ok_or("a handler must have sent its context")?,
     );
     for _ in 0..100 {
         // Each round has a new waker, so that the futures cannot reuse a registered waker.

@@ -30,7 +30,7 @@ fn client(tree: &Tree) -> io::Result<Client> {
     Ok(Client::new(Transport::child(&mut command(tree), Framing::Newline)?.with_grace(GRACE)))
 }
 
-/// Starts the processes of `tree`. Returns a client of the server among them.
+/// Starts the program of `tree`, and waits until its server runs. Returns a client that is connected to the program.
 async fn started(tree: &Tree) -> Result<Client, Box<dyn Error>> {
     let client = client(tree)?;
     let call = client.call::<bool>("start", &()).timeout(None);
@@ -53,7 +53,7 @@ async fn a_server_behind_a_wrapper_gets_sigterm_and_ends_with_the_link() -> Test
 }
 
 #[tokio::test]
-async fn a_process_that_ignores_the_signal_is_killed() -> Test {
+async fn a_process_that_ignores_sigterm_is_killed_after_the_grace() -> Test {
     for shape in SHAPES {
         let tree = Tree::new(shape, false)?;
         let client = started(&tree).await?;
@@ -192,8 +192,8 @@ async fn while_a_process_still_runs_the_link_lists_all_processes_only_at_interva
         client.destroy();
         timeout(LIMIT, client.closed()).await?;
         assert!(start.elapsed() >= grace, "{leftover}: the leftover process must delay the end of the link");
-        // The link may list the processes up to 20 times during the grace, which is less often than every 20 ms. For
-        // each process, it reads a file with one or two read calls.
+        // The intervals grow from 20 ms to 250 ms. So the link lists the processes at most 20 times during the grace of
+        // 3 s, and not 150 times. A list takes one or two read calls for each process.
         let (read_calls, max_calls) = (reads()? - before, 2 * 20 * processes + 1_000);
         assert!(read_calls <= max_calls, "{leftover}: {read_calls} read calls for {processes} processes");
     }

@@ -44,7 +44,7 @@ async fn time_until_exit(process: u32) -> Duration {
 }
 
 #[tokio::test]
-async fn a_process_answers_and_its_status_is_known_when_it_has_ended() -> Test {
+async fn a_process_answers_a_call_and_its_link_ends_with_its_exit_status() -> Test {
     let client = Client::new(shell(&format!("read line; {}; exit 3", answering("5")))?);
     assert_eq!(timeout(TEST_TIMEOUT, client.call::<u32>("count", &())).await?, Ok(5));
     let Closed::Exited(status) = timeout(TEST_TIMEOUT, client.closed()).await? else {
@@ -94,7 +94,7 @@ fn script_with_long_stderr() -> String {
 }
 
 #[tokio::test]
-async fn a_megabyte_on_an_unread_standard_error_does_not_block() -> Test {
+async fn a_megabyte_on_an_unread_standard_error_does_not_block_the_process() -> Test {
     let script_with_stderr = script_with_long_stderr();
     // If standard error is a pipe, the library closes its end of the pipe. A process may then continue or exit at a
     // write, but must not block.
@@ -146,7 +146,7 @@ async fn a_process_ends_with_its_client() -> Test {
 }
 
 #[tokio::test]
-async fn a_process_that_does_not_end_is_killed() -> Test {
+async fn a_process_that_ignores_signals_is_killed_after_the_grace() -> Test {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("pid");
     let script = format!("trap '' TERM HUP INT; echo $$ > '{}'; while :; do sleep 1; done", file.display());
@@ -311,7 +311,7 @@ async fn standard_error_of_any_length_is_read_line_by_line() -> Test {
 }
 
 #[tokio::test]
-async fn a_supervised_process_ends_when_it_is_dropped_and_is_not_started_again() -> Test {
+async fn a_supervised_process_ends_when_its_handle_is_dropped_and_is_not_restarted() -> Test {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("pid");
     let script = format!("echo $$ > '{}'; exec cat", file.display());
@@ -330,7 +330,7 @@ async fn a_supervised_process_ends_when_it_is_dropped_and_is_not_started_again()
 async fn if_the_handle_is_dropped_during_a_restart_the_new_process_ends() -> Test {
     let folder = tempfile::tempdir()?;
     let path = |name| folder.path().join(name);
-    // The first process exits. The second process runs on, even if its input is closed.
+    // The first process exits. The second process continues to run, even if its input is closed.
     let script = format!(
         "cd '{}'; if [ ! -e first ]; then : > first; exit 1; fi; echo $$ > pid; exec sleep 600",
         folder.path().display()

@@ -88,7 +88,8 @@ async fn a_relay_to_a_program_passes_messages_until_the_program_exits() -> Test 
     let mut output = String::new();
     timeout(TEST_TIMEOUT, reader.read_to_string(&mut output)).await??;
     let ready = r#"{"jsonrpc":"2.0","method":"ready"}"#;
-    // The framing of the program is lines. So the relay also passes the log line, as a message between these two.
+    // The framing of the program is lines. So the relay also passes the log line, as a message between `ready` and
+    // `message`.
     assert!(output.starts_with(&format!("Content-Length: {}\r\n\r\n{ready}", ready.len())), "{output}");
     assert!(output.ends_with(&format!("Content-Length: {}\r\n\r\n{message}", message.len())), "{output}");
     let end = timeout(TEST_TIMEOUT, relay).await??;
@@ -98,7 +99,7 @@ async fn a_relay_to_a_program_passes_messages_until_the_program_exits() -> Test 
 }
 
 #[tokio::test]
-async fn after_the_client_ends_the_program_reads_the_end_of_its_input_and_is_killed_after_the_grace() -> Test {
+async fn at_the_end_of_the_client_a_relay_ends_the_input_of_the_program_and_kills_it_after_the_grace() -> Test {
     // This program writes a last message after the end of its input.
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("seen");

@@ -1,5 +1,5 @@
-//! Links whose profile runs one request at a time. The tests cover the end of a link while requests run or wait, and
-//! streams.
+//! Links whose profile runs one request at a time. The tests cover streams, and links that end while requests run or
+//! wait.
 
 use std::error::Error;
 use std::io;
@@ -29,6 +29,7 @@ fn requests(count: u64) -> Vec<u8> {
     (1..=count).flat_map(|id| frame(&request(id))).collect()
 }
 
+/// Checks that the answers to [`requests`] arrive in order, and that no further message arrives until the link ends.
 async fn assert_answered_in_order(there: &mut RemoteEnd, count: u64) -> Test {
     for id in 1..=count {
         assert_eq!(there.receive().await?, json!({ "jsonrpc": "2.0", "id": id, "result": id }));
@@ -40,13 +41,13 @@ async fn assert_answered_in_order(there: &mut RemoteEnd, count: u64) -> Test {
 #[tokio::test]
 async fn a_stopped_server_answers_the_running_request_and_starts_no_queued_request() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
-    let (begins, mut begun) = unbounded_channel();
+    let (start_sender, mut starts) = unbounded_channel();
     let (open, gate) = oneshot::channel::<()>();
     let gate = std::sync::Mutex::new(Some(gate));
     let server = Server::new(transport.with_profile(Profile::DAEMON));
     let stopper = server.stopper();
     server.method("work", move |(number,): (u64,), _: Context| {
-        let _ = begins.send(number);
+        let _ = start_sender.send(number);
         let gate = gate.lock().ok().and_then(|mut gate| gate.take());
         async move {
             if let Some(gate) = gate {
@@ -57,7 +58,7 @@ async fn a_stopped_server_answers_the_running_request_and_starts_no_queued_reque
     });
     let running = tokio::spawn(server.run());
     there.send_bytes(&requests(5)).await?;
-    assert_eq!(timeout(TEST_TIMEOUT, begun.recv()).await?, Some(1));
+    assert_eq!(timeout(TEST_TIMEOUT, starts.recv()).await?, Some(1));
     stopper.stop();
     // A request that arrives after the stop does not start either.
     there.send_bytes(&requests(1)).await?;
@@ -65,18 +66,18 @@ async fn a_stopped_server_answers_the_running_request_and_starts_no_queued_reque
     assert!(open.send(()).is_ok());
     assert_answered_in_order(&mut there, 1).await?;
     assert_eq!(timeout(TEST_TIMEOUT, running).await??, Closed::Local);
-    assert_eq!(begun.recv().await, None, "a request was begun after the stop");
+    assert_eq!(starts.recv().await, None, "no request may start after the stop");
     Ok(())
 }
 
 #[tokio::test]
 async fn after_a_handler_has_stopped_its_server_no_other_request_runs() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
-    let (begins, mut begun) = unbounded_channel();
+    let (start_sender, mut starts) = unbounded_channel();
     let server = Server::new(transport.with_profile(Profile::DAEMON));
     let stopper = server.stopper();
     server.method("work", move |(number,): (u64,), _: Context| {
-        let _ = begins.send(number);
+        let _ = start_sender.send(number);
         let stopper = stopper.clone();
         async move {
             yield_now().await;
@@ -91,9 +92,9 @@ async fn after_a_handler_has_stopped_its_server_no_other_request_runs() -> Test 
     assert_answered_in_order(&mut there, 3).await?;
     assert_eq!(timeout(TEST_TIMEOUT, running).await??, Closed::Local);
     for number in 1..=3 {
-        assert_eq!(begun.recv().await, Some(number));
+        assert_eq!(starts.recv().await, Some(number));
     }
-    assert_eq!(begun.recv().await, None, "a request was begun after the stop");
+    assert_eq!(starts.recv().await, None, "no request may start after the stop");
     Ok(())
 }
 
@@ -104,7 +105,7 @@ async fn a_request_that_exceeds_the_grace_period_after_a_stop_is_dropped_without
     let server = Server::new(transport.with_profile(Profile::DAEMON).with_grace(Duration::from_secs(2)));
     let stopper = server.stopper();
     server.method("work", move |_: (u64,), _: Context| {
-        let _ = sender.send("begun");
+        let _ = sender.send("started");
         let guard = ReportsDrop(sender.clone(), "dropped");
         async move {
             std::future::pending::<()>().await;
@@ -114,13 +115,13 @@ async fn a_request_that_exceeds_the_grace_period_after_a_stop_is_dropped_without
     });
     let running = tokio::spawn(server.run());
     there.send_bytes(&requests(3)).await?;
-    assert_eq!(received.recv().await, Some("begun"));
+    assert_eq!(received.recv().await, Some("started"));
     let start = Instant::now();
     stopper.stop();
     assert_eq!(running.await?, Closed::Local);
     assert!((2_000..2_100).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());
     assert_eq!(received.recv().await, Some("dropped"));
-    assert_eq!(received.recv().await, None, "the next request must not begin");
+    assert_eq!(received.recv().await, None, "the next request must not start");
     assert_eq!(there.rest().await?, "");
     Ok(())
 }
@@ -137,6 +138,7 @@ async fn after_the_end_of_the_input_all_waiting_requests_share_one_grace_period(
     let running = tokio::spawn(server.run());
     there.send_bytes(&requests(10)).await?;
     there.finish().await?;
+    // In 2 seconds, four requests of 450 ms end. The other six are dropped without an answer.
     assert_answered_in_order(&mut there, 4).await?;
     assert_eq!(running.await?, Closed::End);
     assert!((2_000..2_100).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());
@@ -168,13 +170,13 @@ async fn after_the_end_of_the_input_all_waiting_requests_are_answered_in_order()
 
 /// An output whose first write blocks until the server has answered two requests. The channel `answered` receives a
 /// message for each answer.
-struct Slow {
+struct SlowOutput {
     output: WriteHalf<DuplexStream>,
     answered: mpsc::Receiver<()>,
     has_waited: bool,
 }
 
-impl AsyncWrite for Slow {
+impl AsyncWrite for SlowOutput {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut TaskContext<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         if !std::mem::replace(&mut self.has_waited, true) {
             let answered = block_in_place(|| (0..2).all(|_| self.answered.recv_timeout(TEST_TIMEOUT).is_ok()));
@@ -192,15 +194,15 @@ impl AsyncWrite for Slow {
     }
 }
 
-/// After the first write, the third request is ready to begin, while no request runs and no answer is unwritten. The
-/// link must not end in this state.
+/// After the write, no request runs for a moment, and the third request has not started yet. The link must not take
+/// this moment for the end of its work.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_that_is_answered_during_the_write_of_an_earlier_answer_does_not_end_the_link() -> Test {
     let (near, far) = tokio::io::duplex(64 * 1024);
     let mut there = RemoteEnd::new(far);
     let (input, output) = tokio::io::split(near);
     let (sender, answered) = mpsc::channel();
-    let transport = Transport::new(input, Slow { output, answered, has_waited: false }, Framing::ContentLength)?;
+    let transport = Transport::new(input, SlowOutput { output, answered, has_waited: false }, Framing::ContentLength)?;
     let server = Server::new(transport.with_profile(Profile::DAEMON).on_diagnostic(move |diagnostic| {
         if let Diagnostic::Answered { .. } = diagnostic {
             // The receiver is dropped with the output.
@@ -265,7 +267,7 @@ async fn credit_for_the_running_stream_is_read_although_the_queue_of_requests_is
         server.stream_method("count", move |(): (), _: Context| {
             stream::iter(0..3).then(move |number| async move {
                 if is_delayed {
-                    // The queue is full before the stream waits for credit.
+                    // During this pause, the queue becomes full. Then the stream waits for credit.
                     sleep(Duration::from_millis(50)).await;
                 }
                 Ok::<_, RpcError>(number)
@@ -309,7 +311,7 @@ async fn a_response_to_the_running_handler_is_read_although_the_queue_of_request
             let client = client.clone();
             async move {
                 if is_delayed {
-                    // The queue is full before the handler calls the peer.
+                    // During this pause, the queue becomes full. Then the handler calls the peer.
                     sleep(Duration::from_millis(50)).await;
                 }
                 Ok::<u64, RpcError>(client.call("answer", &()).timeout(None).await?)

@@ -21,6 +21,7 @@ struct Gate {
     started: AtomicUsize,
 }
 
+/// Returns a service with the methods `add` and `wait`.
 fn service(gate: &Arc<Gate>) -> Service {
     let gate = Arc::clone(gate);
     Service::new(move |peer| {

@@ -50,7 +50,7 @@ async fn a_request_is_answered_with_its_unchanged_id() -> Test {
 }
 
 #[tokio::test]
-async fn unknown_methods_bad_params_and_failures_each_have_their_error() -> Test {
+async fn the_caller_receives_an_error_for_unknown_methods_bad_params_and_failed_handlers() -> Test {
     let (here, there) = Transport::pair()?;
     let server = Server::new(there);
     serve_add_and_version(&server);
@@ -70,7 +70,7 @@ async fn unknown_methods_bad_params_and_failures_each_have_their_error() -> Test
 }
 
 #[tokio::test]
-async fn params_of_a_wrong_type_are_not_repeated_at_length() -> Test {
+async fn an_error_repeats_at_most_100_characters_of_params_of_a_wrong_type() -> Test {
     let (here, there) = Transport::pair()?;
     let server = Server::new(there);
     serve_add_and_version(&server);
@@ -88,7 +88,7 @@ async fn params_of_a_wrong_type_are_not_repeated_at_length() -> Test {
 }
 
 #[tokio::test]
-async fn the_text_of_a_source_error_is_not_sent_to_another_caller() -> Test {
+async fn the_details_of_a_failed_call_in_a_handler_are_not_sent_to_the_caller() -> Test {
     let (here, there) = Transport::pair()?;
     let server = Server::new(there);
     let (inner, inner_there) = Transport::pair()?;
@@ -192,7 +192,7 @@ async fn requests_overlap_and_each_is_answered_when_its_handler_ends() -> Test {
 }
 
 #[tokio::test]
-async fn a_handler_without_params_or_with_defaults_accepts_absent_null_and_empty_params() -> Test {
+async fn a_handler_without_params_or_with_defaults_accepts_params_that_are_absent_null_or_empty() -> Test {
     #[derive(Default, serde::Deserialize)]
     #[serde(default)]
     struct Options {
@@ -255,7 +255,7 @@ async fn with_a_sequential_profile_requests_run_one_by_one_and_are_answered_in_o
         }
     });
     server.forget();
-    // There are more requests than the limit of running requests allows. They wait in a queue, and none is refused.
+    // There are more requests than may run at a time without this profile. They wait in a queue, and none is refused.
     let sender = tokio::spawn(async move {
         for number in 0..3_000 {
             there
@@ -334,7 +334,7 @@ async fn a_batch_is_answered_by_a_batch() -> Test {
 }
 
 #[tokio::test]
-async fn a_client_answers_requests_of_its_peer() -> Test {
+async fn a_client_answers_requests_of_its_peer_with_an_error() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     there.send(r#"{"jsonrpc":"2.0","id":1,"method":"workspace/configuration","params":{}}"#).await?;
@@ -416,7 +416,7 @@ async fn an_error_repeats_at_most_100_characters_of_a_message() -> Test {
             assert_eq!(answer["error"]["message"], format!("Method not found: {}", "m".repeat(100)));
         }
     }
-    // A notification with such a name is dropped without an answer, and the next message is served.
+    // A notification whose method name is too long is dropped without an answer, and the next message is served.
     there.send(&format!(r#"{{"jsonrpc":"2.0","method":"{long}"}}"#)).await?;
     there.send(r#"{"jsonrpc":"2.0","id":2,"method":"version"}"#).await?;
     assert_eq!(there.receive().await?["id"], 2);
@@ -424,7 +424,7 @@ async fn an_error_repeats_at_most_100_characters_of_a_message() -> Test {
 }
 
 #[tokio::test]
-async fn a_request_with_a_long_id_is_refused_so_progress_never_repeats_the_id() -> Test {
+async fn a_request_whose_id_is_too_long_is_refused_and_sends_no_progress() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let server = Server::new(transport);
     server.method("work", |(): (), context: Context| async move {

@@ -68,7 +68,7 @@ async fn requests_of_a_browser_on_a_tcp_port_are_refused() -> Test {
             });
         }));
         // The first write has 1 byte, 5 bytes, or all bytes.
-        for first in [1, 5, 1_000] {
+        for first_length in [1, 5, 1_000] {
             for start in ["POST / HTTP/1.1\r\n", "GET / HTTP/1.1\r\n", "OPTIONS * HTTP/1.1\r\n", "\u{16}\u{3}\u{1}\r\n"]
             {
                 let body =
@@ -76,7 +76,8 @@ async fn requests_of_a_browser_on_a_tcp_port_are_refused() -> Test {
                 let sent = [start.as_bytes(), header.as_bytes(), &body, &framed(framing)].concat();
                 let mut stream = TcpStream::connect(address).await?;
                 stream.set_nodelay(true)?;
-                for piece in [&sent[..first.min(sent.len())], &sent[first.min(sent.len())..]] {
+                let (first, second) = sent.split_at(first_length.min(sent.len()));
+                for piece in [first, second] {
                     // The server may have closed the connection already.
                     let _ = stream.write_all(piece).await;
                     tokio::time::sleep(Duration::from_millis(5)).await;
@@ -228,7 +229,7 @@ async fn a_socket_that_is_bound_and_then_listens_is_not_replaced() -> Test {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn if_several_listeners_replace_a_socket_at_once_one_succeeds() -> Test {
+async fn if_several_listeners_replace_a_socket_at_the_same_time_exactly_one_succeeds() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("a.sock");
     for round in 0..30 {
@@ -310,7 +311,7 @@ async fn a_socket_file_is_removed_even_if_its_folder_was_renamed() -> Test {
 
 /// An attacker that can replace one folder in the path of a socket must not cause the removal of other files.
 #[tokio::test]
-async fn removing_a_socket_leaves_the_files_in_other_folders() -> Test {
+async fn removing_a_socket_does_not_remove_files_in_other_folders() -> Test {
     let folder = tempfile::tempdir()?;
     let [mine, theirs, current, next] = ["mine", "theirs", "current", "next"].map(|name| folder.path().join(name));
     fs::create_dir(&mine)?;
@@ -353,7 +354,7 @@ async fn removing_a_socket_leaves_the_files_in_other_folders() -> Test {
 }
 
 #[tokio::test]
-async fn a_symbolic_link_to_a_socket_is_not_a_socket() -> Test {
+async fn a_symbolic_link_to_a_socket_is_not_replaced() -> Test {
     let folder = tempfile::tempdir()?;
     let (path, link) = (folder.path().join("a.sock"), folder.path().join("link"));
     drop(std::os::unix::net::UnixListener::bind(&path)?);
@@ -395,7 +396,7 @@ async fn connections_that_stall_or_end_do_not_affect_other_connections() -> Test
 }
 
 #[tokio::test]
-async fn a_peer_that_is_dropped_ends_the_calls_of_its_client() -> Test {
+async fn dropping_a_peer_ends_the_calls_of_the_connected_client() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("a.sock");
     let listener = Listener::unix(&path, Framing::ContentLength).await?;

@@ -60,7 +60,7 @@ enum Operation {
 }
 
 #[tokio::test]
-async fn a_peer_handles_the_messages_of_its_vectors() -> Test {
+async fn a_peer_behaves_as_the_vectors_describe() -> Test {
     let vectors: Vec<Vector> = serde_json::from_str(include_str!("../data/streams.json"))?;
     assert!(!vectors.is_empty());
     let mut failures = Vec::new();
@@ -153,8 +153,8 @@ fn with_reported_progress(call: Call<Value>, report: UnboundedSender<Value>) -> 
     })
 }
 
-/// Returns the outcome of the call, or of the next read of the stream. The outcome of a value is an object with one
-/// member. `success` is the name of this member.
+/// Returns the outcome of the call, or of the next read of the stream. If a value arrives, the outcome is an object
+/// with one member: the value. `success` is the name of this member.
 async fn outcome(operation: &mut Operation, success: &str) -> Result<Value, Box<dyn Error>> {
     let outcome = match operation {
         Operation::None => return Err("this step needs a call or a stream".into()),

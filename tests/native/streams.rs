@@ -69,7 +69,7 @@ async fn an_unread_stream_produces_one_item_more_than_its_credit() -> Test {
 }
 
 #[tokio::test]
-async fn the_messages_have_the_form_of_the_protocol() -> Test {
+async fn the_messages_of_a_stream_have_the_form_of_the_protocol() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let mut items = client.stream::<u32>("count", &(3,)).window(2);
@@ -267,9 +267,9 @@ async fn the_credit_of_all_streams_of_a_peer_is_bounded() -> Test {
     }
     there.send(&stream_request(1, 65_526)).await?;
     there.send(&stream_request(3, 9)).await?;
-    // All windows of a peer together may be 65 536, and stream 1 uses 65 526 of them. So request 3 with 9 is refused,
-    // and the window of stream 2 may grow from 2 to 10. Two items of stream 2 were sent before, so 10 further items
-    // follow.
+    // The windows of all streams of a peer may have 65 536 items in total, and stream 1 uses 65 526 of these. So
+    // request 3, which needs 9 items, is refused, and the window of stream 2 may grow from 2 to 10 items. Two items of
+    // stream 2 were sent before, so 10 further items follow.
     there.send(r#"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":2,"count":100}}"#).await?;
     for _ in 0..65_526 + 10 + 1 {
         note(timeout(TEST_TIMEOUT, there.receive()).await??);

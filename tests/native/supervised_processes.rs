@@ -17,7 +17,8 @@ use crate::wire::TEST_TIMEOUT;
 
 type Test = Result<(), Box<dyn Error>>;
 
-/// Returns a process that answers one call with the number of its starts, and exits. `folder` stores this number.
+/// Returns a process that answers one call with the number of its starts, and then exits. A file in `folder` stores
+/// this number.
 fn process_with_start_count(folder: &TempDir) -> Process {
     let script = format!(
         "echo x >> '{0}'; echo started >&2; read line; printf '{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":%d}}\\n' $(wc -l < '{0}')",
@@ -31,7 +32,7 @@ async fn count(client: &Client) -> Result<Result<u32, CallError>, Box<dyn Error>
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_client_of_a_new_process_is_available_during_its_set_up() -> Test {
+async fn the_client_of_a_new_process_is_available_during_the_set_up() -> Test {
     let folder = tempfile::tempdir()?;
     let (sender, mut starts) = mpsc::unbounded_channel();
     let process = process_with_start_count(&folder).on_exit(|_, starts| (starts < 3).then_some(Duration::ZERO)).start(
@@ -120,7 +121,7 @@ fn panics() -> ! {
 /// The names of the functions that have panicked.
 type Names = Arc<Mutex<Vec<String>>>;
 
-/// Adds the names of the functions that panic to `names`.
+/// Returns the transport. Whenever a function panics, the transport adds the name of this function to `names`.
 fn reporting(transport: Transport, names: &Names) -> Transport {
     let names = Arc::clone(names);
     transport.on_diagnostic(move |diagnostic| {
@@ -202,12 +203,12 @@ async fn a_panic_in_the_function_for_diagnostics_does_not_end_the_link() -> Test
 }
 
 #[tokio::test]
-async fn a_panic_for_one_connection_ends_only_that_connection() -> Test {
+async fn a_panic_in_a_function_for_one_connection_ends_only_this_connection() -> Test {
     for in_set_up in [true, false] {
         let panicked = Names::default();
         let reported = Arc::clone(&panicked);
         let connections = Mutex::new(0);
-        let panics_first = move || {
+        let panic_at_first_call = move || {
             let mut number = connections.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             *number += 1;
             let is_first = *number == 1;
@@ -216,18 +217,18 @@ async fn a_panic_for_one_connection_ends_only_that_connection() -> Test {
                 panics();
             }
         };
-        let panics_first = Arc::new(panics_first);
-        let panics_first_in_with = Arc::clone(&panics_first);
+        let panic_at_first_call = Arc::new(panic_at_first_call);
+        let panic_in_with = Arc::clone(&panic_at_first_call);
         let listener = Listener::tcp("127.0.0.1:0", Framing::ContentLength).await?.with(move |transport| {
             if !in_set_up {
-                panics_first_in_with();
+                panic_in_with();
             }
             reporting(transport, &reported)
         });
         let address = listener.address().ok_or("the listener must have an address")?;
         tokio::spawn(listener.serve(move |peer| {
             if in_set_up {
-                panics_first();
+                panic_at_first_call();
             }
             peer.method("ok", |(): (), _: Context| async { Ok::<_, RpcError>(1) });
         }));

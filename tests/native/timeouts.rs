@@ -29,7 +29,7 @@ async fn a_call_that_times_out_is_cancelled_at_the_peer() -> Test {
         assert_eq!(there.receive_frame(framing).await?["method"], "slow");
         let cancel = json!({ "jsonrpc": "2.0", "method": "$/cancelRequest", "params": { "id": 1 } });
         assert_eq!(there.receive_frame(framing).await?, cancel);
-        // The call is cancelled once, although its future is dropped after the timeout.
+        // The client sends only one cancellation, although the future of the call is also dropped after the timeout.
         client.notify("last", &())?;
         assert_eq!(there.receive_frame(framing).await?["method"], "last");
     }
@@ -95,7 +95,8 @@ struct CallWithProgress {
 }
 
 impl CallWithProgress {
-    async fn new(make: impl FnOnce(portway::Call<u32>) -> portway::Call<u32>) -> Result<Self, Box<dyn Error>> {
+    /// Starts the call. `configure` sets further options of the call.
+    async fn new(configure: impl FnOnce(portway::Call<u32>) -> portway::Call<u32>) -> Result<Self, Box<dyn Error>> {
         let (transport, mut there) = transport_with_remote_end()?;
         // The leaked client keeps the link open until the end of the test.
         let client = Box::leak(Box::new(Client::new(transport).with_timeout(STEP)));
@@ -104,7 +105,7 @@ impl CallWithProgress {
         let call = client.call("work", &()).on_progress(move |value: u32| {
             reported.lock().unwrap_or_else(PoisonError::into_inner).push(value);
         });
-        let call = make(call).start();
+        let call = configure(call).start();
         there.receive().await?;
         Ok(Self { call, there, start: Instant::now(), seen })
     }
@@ -162,7 +163,7 @@ async fn a_call_whose_progress_ceases_times_out() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn progress_does_not_restart_the_timeout_of_a_call_without_a_listener() -> Test {
+async fn progress_does_not_restart_the_timeout_of_a_call_without_a_progress_listener() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport).with_timeout(STEP);
     let call = client.call::<()>("deaf", &()).start();
@@ -175,7 +176,8 @@ async fn progress_does_not_restart_the_timeout_of_a_call_without_a_listener() ->
     Ok(())
 }
 
-/// Returns the transport, and a list of ids. If an answer belongs to no call, the transport adds its id to the list.
+/// Returns the transport, and a list of ids. If an answer belongs to no call, the transport adds the id of the answer
+/// to the list.
 fn with_unmatched_ids(transport: Transport) -> (Transport, Arc<Mutex<Vec<Id>>>) {
     let unmatched = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&unmatched);
@@ -196,6 +198,7 @@ async fn the_answer_to_a_call_that_was_cancelled_or_timed_out_is_not_reported() 
         drop(client.call::<()>("dropped", &()).start());
         assert_eq!(client.call::<()>("slow", &()).await, Err(CallError::TimedOut));
         let last = client.call::<u32>("last", &()).start();
+        // The client has sent three requests and two cancellations.
         for _ in 0..5 {
             there.receive_frame(framing).await?;
         }

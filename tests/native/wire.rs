@@ -66,9 +66,9 @@ impl RemoteEnd {
     /// Returns the next message. Its frame must have the exact form that the library writes.
     pub(crate) async fn receive(&mut self) -> io::Result<Value> {
         loop {
-            if let Some((body, used)) = complete(&self.buffer)? {
-                let message = serde_json::from_slice(self.buffer.get(body..used).unwrap_or_default())?;
-                self.buffer.drain(..used);
+            if let Some((begin, end)) = first_body(&self.buffer)? {
+                let message = serde_json::from_slice(self.buffer.get(begin..end).unwrap_or_default())?;
+                self.buffer.drain(..end);
                 return Ok(message);
             }
             if self.read().await? == 0 {
@@ -126,15 +126,16 @@ impl RemoteEnd {
 }
 
 /// Returns the positions at which the body of the first frame begins and ends, or `None` if the frame is incomplete.
-fn complete(bytes: &[u8]) -> io::Result<Option<(usize, usize)>> {
-    let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else { return Ok(None) };
-    let header = std::str::from_utf8(bytes.get(..end).unwrap_or_default()).map_err(io::Error::other)?;
+fn first_body(bytes: &[u8]) -> io::Result<Option<(usize, usize)>> {
+    let Some(header_end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else { return Ok(None) };
+    let header = std::str::from_utf8(bytes.get(..header_end).unwrap_or_default()).map_err(io::Error::other)?;
     let length: usize = header
         .strip_prefix("Content-Length: ")
         .and_then(|digits| digits.parse().ok())
         .ok_or_else(|| io::Error::other(format!("the header must be only Content-Length, got {header:?}")))?;
-    let used = end + 4 + length;
-    Ok((bytes.len() >= used).then_some((end + 4, used)))
+    let begin = header_end + 4;
+    let end = begin + length;
+    Ok((bytes.len() >= end).then_some((begin, end)))
 }
 
 /// Returns the default limits, changed by `change`.

@@ -1,4 +1,5 @@
-//! Tests of Portway with the npm package `vscode-jsonrpc`, as its client and as its server.
+//! Tests with the npm package `vscode-jsonrpc`: Portway calls a server that uses the package, and serves a client that
+//! uses the package.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -35,6 +36,7 @@ async fn failure(peer: &Peer, method: &str) -> RpcError {
     failure.remote().unwrap_or_else(|| panic!("{failure:?}")).clone()
 }
 
+/// Notifies the server to exit, and checks that its process exits successfully.
 async fn end(peer: Peer) {
     peer.notify("exit", &()).unwrap();
     let closed = timeout(TEST_TIMEOUT, peer.client().closed()).await.unwrap();
@@ -95,7 +97,7 @@ async fn a_dropped_call_is_cancelled_at_a_vscode_jsonrpc_server() {
 }
 
 #[tokio::test]
-async fn a_vscode_jsonrpc_server_answers_a_thousand_calls_at_once_and_a_large_call() {
+async fn a_vscode_jsonrpc_server_answers_a_thousand_pending_calls_and_a_large_call() {
     let Some(peer) = server() else { return };
     let calls: Vec<_> = (0..1_000)
         .map(|number| peer.call::<Value>("echo", &json!({ "number": number })).timeout(TEST_TIMEOUT).start())
@@ -122,7 +124,7 @@ async fn calls_end_when_a_vscode_jsonrpc_server_exits() {
 #[derive(Default)]
 struct Seen {
     lines: Mutex<Vec<String>>,
-    has_started: Notify,
+    started: Notify,
     was_dropped: AtomicBool,
 }
 
@@ -172,7 +174,7 @@ fn register(peer: &Peer) {
     peer.method("wait", move |_: Value, _: Context| {
         let guard = Guard(Arc::clone(&shared));
         async move {
-            guard.0.has_started.notify_one();
+            guard.0.started.notify_one();
             std::future::pending::<()>().await;
             drop(guard);
             Ok::<_, RpcError>(())
@@ -182,7 +184,7 @@ fn register(peer: &Peer) {
     peer.method("started", move |_: Value, _: Context| {
         let shared = Arc::clone(&shared);
         async move {
-            shared.has_started.notified().await;
+            shared.started.notified().await;
             Ok::<_, RpcError>(())
         }
     });

@@ -9,6 +9,7 @@ const MAX_FAILURES = 20;
 
 export class Cycles {
   cycles = 0;
+  /** The number of calls. Each of them is either answered, or ended by `destroy()`. */
   made = 0;
   answered = 0;
   ended = 0;
@@ -18,7 +19,10 @@ export class Cycles {
   #service = new Service(1_000_000);
   #number = 0;
 
-  /** `plain` and `connected` are the contexts of the peers. The contexts in `connected` also accept `connect`. */
+  /**
+   * `plain` and `connected` are lists of other contexts, in which peers run. Links to `plain` use plain transports,
+   * links to `connected` use `connect`.
+   */
   constructor(portway, plain, connected) {
     this.portway = portway;
     this.contexts = [...plain, ...connected];
@@ -39,6 +43,7 @@ export class Cycles {
     }
   }
 
+  /** Runs `count` cycles, which begin at equal intervals within `ms` milliseconds. */
   async run(count, ms) {
     const start = performance.now();
     for (let i = 0; i < count; i++) {
@@ -49,7 +54,10 @@ export class Cycles {
     }
   }
 
-  /** Resolves after the peers in the other contexts were also destroyed. After ten seconds, records a failure. */
+  /**
+   * Resolves after the peers in the other contexts were also destroyed. If one of these peers still exists after ten
+   * seconds, records a failure.
+   */
   async settled() {
     for (let tries = 0; ; tries++) {
       const open = await Promise.all(this.contexts.map(({ ask }) => ask("open")));
@@ -112,7 +120,10 @@ export class Cycles {
     await this.#makeCalls(peerHere);
   }
 
-  /** Destroys `peer`. In every second cycle, it makes calls before, and destroys `peer` while some are pending. */
+  /**
+   * Destroys `peer`. In every second cycle, first makes calls. Some of these calls are pending when `peer` is
+   * destroyed. With `sendsLeave`, also sends the notification `leave`, which destroys the peer in the other context.
+   */
   async #makeCalls(peer, sendsLeave = false) {
     const calls = [];
     const call = (method) => {

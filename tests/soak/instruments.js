@@ -34,7 +34,7 @@ function listenersOf(target, type, options) {
 EventTarget.prototype.addEventListener = function (type, listener, options) {
   const target = this ?? globalThis;
   if (listener === null || listener === undefined) return;
-  // Node adds listeners of these two types to each port.
+  // Node itself adds listeners of these two types to each port. They are not counted.
   if (/^(newListener|removeListener)$/.test(type)) return addEventListener.call(target, type, listener, options);
   const targetListeners = listenersOf(target, type, options);
   if (targetListeners.has(listener) || options?.signal?.aborted) return;
@@ -67,7 +67,7 @@ EventTarget.prototype.removeEventListener = function (type, listener, options) {
 
 const timers = new Set();
 
-globalThis.setTimeout = (run, ms, ...given) => {
+globalThis.setTimeout = (run, ms, ...runArgs) => {
   const timer = setTimeout.call(
     globalThis,
     (...args) => {
@@ -75,13 +75,13 @@ globalThis.setTimeout = (run, ms, ...given) => {
       run(...args);
     },
     ms,
-    ...given,
+    ...runArgs,
   );
   timers.add(timer);
   return timer;
 };
-globalThis.setInterval = (...given) => {
-  const timer = setInterval.apply(globalThis, given);
+globalThis.setInterval = (...args) => {
+  const timer = setInterval.apply(globalThis, args);
   timers.add(timer);
   return timer;
 };
@@ -128,12 +128,12 @@ function recordMemories(instance) {
 }
 
 WebAssembly.Instance = new Proxy(WebAssembly.Instance, {
-  construct: (target, given) => recordMemories(Reflect.construct(target, given)),
+  construct: (target, args) => recordMemories(Reflect.construct(target, args)),
 });
 for (const name of ["instantiate", "instantiateStreaming"]) {
   const original = WebAssembly[name];
-  WebAssembly[name] = async (...given) => {
-    const result = await original.apply(WebAssembly, given);
+  WebAssembly[name] = async (...args) => {
+    const result = await original.apply(WebAssembly, args);
     recordMemories(result.instance ?? result);
     return result;
   };

@@ -1,8 +1,10 @@
 // Checks the figures of a soak, and prints them.
 
-/** The largest growth of the heap over the second half, relative to its size at the beginning of that half. */
+/**
+ * The largest allowed growth of the heap in the second half of the run, relative to its size at the start of this half.
+ */
 const MAX_HEAP_GROWTH = 0.05;
-/** The largest growth in a short run, in which the engine still compiles code and collects type feedback. */
+/** The same limit for a short run, in which the engine still compiles code and collects type feedback. */
 const MAX_HEAP_GROWTH_OF_SHORT_RUN = 0.25;
 const LONG_RUN_MINUTES = 5;
 const WASM_PAGE = 65_536;
@@ -63,7 +65,7 @@ function checkCounts({ calls, cycles, reloads }, ledgers, check) {
     const { made, answered, ended, failures, failureCount } = ledger;
     const figure = `${ledger[part]} of ${wanted} ${part}; ${made} calls: ${answered} answered, ${ended} ended with the link, ${failureCount} with an unexpected outcome`;
     check(
-      `${name}: every call ends once`,
+      `${name}: all ${part} are completed, and every call ends once`,
       made === answered + ended && failureCount === 0 && ledger[part] >= wanted,
       figure,
       failures,
@@ -109,7 +111,7 @@ function checkGrowth({ minutes }, samples, links, check) {
     const passes = values.every((value) => value === first);
     check(`${COLUMNS[name]}: constant over the second half`, passes, values.join(", "));
   }
-  // Deadlines, heartbeats and grace periods each use a timer. The last events of a peer determine which are set.
+  // Deadlines, heartbeats and grace periods each use a timer. The last events of a peer determine which timers are set.
   const timers = Math.max(...secondHalf.map(({ timers }) => timers));
   check("timers: at most four for each peer of a link", timers <= 8 * links, `${timers} for ${links} links`);
 }

@@ -1,5 +1,6 @@
-// A workload is a kind of call with an expected outcome. `weight` is its frequency, and `width` is the number of calls
-// that `make` makes. `make(caller, number)` rejects if a call has an unexpected outcome.
+// A workload is a kind of call with an expected outcome. `weight` is its relative frequency, and `width` is the number
+// of calls that `make` makes. `make(caller, number)` rejects if a call has an unexpected outcome. `isNumbered` is false
+// if no handler at the peer records the number of the call.
 
 const TEXT = "portway ".repeat(16_384);
 const SMALL = TEXT.slice(0, 100);
@@ -208,7 +209,10 @@ export const WORKLOADS = Object.entries(workloads).map(([name, workload], index)
 
 const WEIGHTS = WORKLOADS.flatMap((workload) => Array(workload.weight).fill(workload));
 
-/** Returns the workload for a random number in [0, 1). The workload makes at most `room` calls. */
+/**
+ * Returns the workload for a random number in [0, 1). If this workload makes more than `room` calls, returns the
+ * workload `small`.
+ */
 export function pick(random, room) {
   const workload = WEIGHTS[Math.floor(random * WEIGHTS.length)];
   return workload.width <= room ? workload : WORKLOADS[1];

@@ -56,7 +56,7 @@ export async function wrongCallsAreRefused(): Promise<void> {
   await client.request("locate", "home");
 }
 
-export async function methodWithoutParamsIsCalledWithNone(): Promise<void> {
+export async function methodWithoutParamsIsCalledWithoutParams(): Promise<void> {
   const nothing = await client.request("ping");
   same<Equal<typeof nothing, null>>(true);
   await client.request("ping", undefined, { timeout: 100 });
@@ -152,7 +152,7 @@ interface Lists {
   count: { params: { parts: string[] }; result: number };
 }
 
-export async function arraysInsideTheParamsOfABatch(lists: JSONRPCClient<Lists>): Promise<void> {
+export async function batchWhoseParamsContainArraysIsATuple(lists: JSONRPCClient<Lists>): Promise<void> {
   const settled = await lists.batch([
     { method: "join", params: { parts: ["a", "b"] } },
     { method: "count", params: { parts: [] } },

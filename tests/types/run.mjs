@@ -110,7 +110,8 @@ async function compileReadme() {
   const files = writeBlocks(root, folder);
   const [{ tsc }] = compilers();
   const { code, output } = await run(tsc, ["-p", folder, "--noEmit", "--pretty", "false"], folder);
-  // The results of a client without a method map have the type `unknown`. JavaScript may read members of these results.
+  // The results of a client without a method map have the type `unknown`. In JavaScript, code may read the members of
+  // such results, so errors about these members are ignored.
   const isAboutUnknownResult = /^line-\d+\.js\(.* does not exist on type '\{\}'\.$/;
   const faults = output.split("\n").filter((line) => line !== "" && !isAboutUnknownResult.test(line));
   for (const [file, line] of files) {

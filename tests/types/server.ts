@@ -75,7 +75,7 @@ export function handlersMayReturnNothing(): void {
   server.method("find", () => {});
 }
 
-export function requestOfTheMapMayBeListenedToAsANotification(): void {
+export function onNotifyAcceptsARequestOfTheMap(): void {
   server.onNotify("locate", ({ name }) => name.trim());
 }
 

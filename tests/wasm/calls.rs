@@ -35,7 +35,7 @@ async fn unit_params_are_omitted_from_the_request() {
 }
 
 #[wasm_bindgen_test]
-async fn a_call_is_sent_when_it_is_first_polled() {
+async fn a_call_that_is_never_polled_is_not_sent() {
     let (client, wire) = client_and_wire();
     drop(client.call::<i32>("never", &()));
     client.notify("after", &()).unwrap();
@@ -67,7 +67,7 @@ enum Kind {
 }
 
 #[wasm_bindgen_test]
-async fn values_have_the_form_of_their_json_text() {
+async fn values_are_sent_in_the_form_of_their_json_text() {
     let rich = Rich {
         name: "é".to_owned(),
         absent: None,
@@ -86,7 +86,7 @@ async fn values_have_the_form_of_their_json_text() {
 }
 
 #[wasm_bindgen_test]
-async fn a_thousand_calls_at_once_have_their_own_results() {
+async fn a_thousand_pending_calls_each_get_their_own_result() {
     let (client, server) = client_and_server();
     server.method("double", |(n,): (u32,), _| async move { Ok::<_, RpcError>(n * 2) });
     let calls: Vec<_> = (0..1000).map(|n: u32| client.call::<u32>("double", &(n,)).start()).collect();
@@ -224,7 +224,7 @@ async fn a_late_response_ends_no_call() {
 }
 
 #[wasm_bindgen_test]
-async fn a_clone_is_the_same_client() {
+async fn a_clone_of_a_client_shares_its_pending_calls() {
     let (client, wire) = client_and_wire();
     let call = Client::clone(&client).call::<u8>("first", &()).start();
     assert_eq!(client.pending(), 1);

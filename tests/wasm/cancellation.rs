@@ -75,6 +75,7 @@ async fn a_handler_that_only_computes_is_dropped_when_it_yields() {
     let call = client.call::<()>("compute", &()).start();
     until(|| steps.get() > 5).await;
     drop(call);
+    // The test and the handler keep their references. The future has a third reference until it is dropped.
     until(|| Rc::strong_count(&steps) == 2).await;
     let last = steps.get();
     sleep(20.0).await;
@@ -135,7 +136,7 @@ async fn a_spawned_task_can_wait_for_the_cancellation() {
 }
 
 #[wasm_bindgen_test]
-async fn destroying_the_client_ends_its_calls() {
+async fn dropping_the_last_clone_of_a_client_ends_all_calls() {
     let (client, _wire) = client_and_wire();
     let first = client.call::<()>("wait", &()).start();
     let second = client.clone().call::<()>("wait", &()).start();

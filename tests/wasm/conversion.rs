@@ -83,6 +83,7 @@ fn now() -> f64 {
     js_sys::Date::now()
 }
 
+/// Returns limits that allow `limit` visits.
 fn visits(limit: usize) -> Limits {
     let mut limits = Limits::DEFAULT;
     limits.conversion_visits = limit;
@@ -183,7 +184,7 @@ async fn visits_are_counted_separately_for_each_request_of_a_batch_or_of_columns
 }
 
 #[wasm_bindgen_test]
-async fn a_result_or_an_item_that_takes_too_many_visits_ends_its_call() {
+async fn a_result_or_an_item_that_takes_too_many_visits_ends_its_call_or_stream() {
     let too_many = || CallError::Deserialize(TOO_MANY.to_owned());
     for name in small_costly_names() {
         let (client, wire) = client_and_wire();
@@ -245,7 +246,7 @@ async fn a_result_after_costly_progress_cancels_no_other_call() {
     );
     wire.send(r#"{"jsonrpc":"2.0","result":7,"id":1}"#);
     until(|| client.pending() == 0).await;
-    // This call may reuse the slot of the first call. A cancellation of the first call must not cancel it.
+    // This call may reuse the slot of the first call. A cancellation of the first call must not cancel this call.
     let other = client.call::<u32>("get", &()).start();
     next(&wire).await;
     assert_eq!(call.await, Err(CallError::Deserialize(TOO_MANY.to_owned())));
@@ -274,7 +275,7 @@ async fn visits_are_limited_for_the_data_and_the_message_of_an_error() {
 }
 
 #[wasm_bindgen_test]
-async fn visits_for_strings_and_buffers_are_counted_before_they_are_copied() {
+async fn the_visits_of_strings_and_buffers_are_counted_before_the_values_are_copied() {
     let (client, server) = client_and_reader();
     server.method_sync("text", |_: (String,), _| Ok::<_, RpcError>(1));
     server.method_sync("bytes", |_: (Vec<u8>,), _| Ok::<_, RpcError>(1));
@@ -303,7 +304,7 @@ async fn visits_for_strings_and_buffers_are_counted_before_they_are_copied() {
 }
 
 #[wasm_bindgen_test]
-async fn the_application_can_set_the_limit() {
+async fn the_application_can_set_the_limit_of_visits() {
     for (limit, elements, is_read) in
         [(100, 98, true), (100, 99, false), (2_000_000, 1_500_000, true), (usize::MAX, 1_500_000, true)]
     {
@@ -317,8 +318,8 @@ async fn the_application_can_set_the_limit() {
         let answer = client.call_js("holes", &params).await;
         assert_eq!(answer.is_ok(), is_read, "{limit}: {answer:?}");
         // `call_js` does not convert its result, so the limit does not apply.
-        let call = client.call_js("echo", &params).await.unwrap();
-        assert_eq!(js_sys::Array::from(&call).length(), 1);
+        let result = client.call_js("echo", &params).await.unwrap();
+        assert_eq!(js_sys::Array::from(&result).length(), 1);
     }
     // The limit of a client applies to results and to the data of errors.
     let ports = channel();
@@ -368,7 +369,7 @@ async fn thousands_of_params_of_a_wrong_type_leak_no_memory() {
 }
 
 #[wasm_bindgen_test]
-async fn objects_that_throw_or_change_while_they_are_read_are_errors() {
+async fn objects_that_throw_or_change_while_they_are_read_cause_errors() {
     let (here, there) = loopback_transports();
     let (client, server) = (Client::new(here), Server::new(there));
     server.method_sync("read", |_: (Everything,), _| Ok::<_, RpcError>(1));
@@ -405,7 +406,7 @@ async fn objects_that_throw_or_change_while_they_are_read_are_errors() {
 }
 
 #[wasm_bindgen_test]
-async fn an_error_repeats_no_more_than_100_characters() {
+async fn an_error_repeats_at_most_100_characters_of_params() {
     #[derive(Debug, Deserialize)]
     enum Known {
         Variant,
@@ -431,6 +432,7 @@ async fn an_error_repeats_no_more_than_100_characters() {
             assert!(error.message.starts_with("Invalid params: "), "{method}: {}", error.message);
         }
     }
+    // A struct reads only its own members, so an unknown member causes no error.
     assert_eq!(client.call_js("strict", &js_sys::Array::of1(&values[1])).await, Ok(1.into()));
 }
 
@@ -565,7 +567,7 @@ async fn preserved_values_are_passed_on_without_conversion() {
 }
 
 #[wasm_bindgen_test]
-async fn a_peer_that_connects_applies_the_limit_that_the_application_sets() {
+async fn a_peer_that_connects_applies_the_limit_of_visits_that_the_application_sets() {
     let ports = channel();
     let (here, there) = (ports[0].clone(), ports[1].clone());
     let open = async |port: JsValue, limit: usize| {

@@ -1,4 +1,5 @@
-//! Tests of calls that fail: with an error of the peer, or because the call itself cannot be sent or read.
+//! Tests of calls that fail: with an error of the peer, or because the request cannot be sent or the response cannot be
+//! read.
 
 use std::rc::Rc;
 
@@ -62,7 +63,7 @@ struct AddWithText<'a> {
 }
 
 #[wasm_bindgen_test]
-async fn params_of_a_wrong_type_are_not_repeated_at_length() {
+async fn an_error_repeats_at_most_100_characters_of_params_of_a_wrong_type() {
     let (client, server) = client_and_server();
     server.method("add", add);
     let a = "é".repeat(1_000_000);
@@ -74,7 +75,7 @@ async fn params_of_a_wrong_type_are_not_repeated_at_length() {
 }
 
 #[wasm_bindgen_test]
-async fn the_text_of_a_source_error_is_not_sent_to_another_caller() {
+async fn the_details_of_a_failed_call_in_a_handler_are_not_sent_to_the_caller() {
     let (client, server) = client_and_server();
     let (inner, inner_server) = client_and_server();
     inner_server.method_sync("secret", |(), _| Ok::<_, RpcError>("s3cret"));
@@ -171,7 +172,7 @@ fn the_texts_of_errors_describe_the_failure() {
 }
 
 #[wasm_bindgen_test]
-async fn a_call_reports_how_the_peer_was_lost() {
+async fn a_call_reports_why_the_peer_was_lost() {
     for (reason, end) in [
         ("session-ended", CallError::SessionEnded),
         ("peer-gone", CallError::PeerGone),

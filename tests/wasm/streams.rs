@@ -16,6 +16,7 @@ async fn next_item<T: serde::de::DeserializeOwned>(items: &mut Items<T>) -> Opti
     poll_fn(|context| Pin::new(&mut *items).poll_next(context)).await
 }
 
+/// Returns a client of a server that is written in JavaScript.
 fn client_of_javascript() -> Client {
     let ports = channel();
     js_server(&ports[1]);
@@ -51,14 +52,14 @@ async fn a_dropped_stream_is_cancelled_at_the_peer() {
 }
 
 #[wasm_bindgen_test]
-async fn a_dropped_stream_is_cancelled_on_the_wire() {
+async fn a_dropped_stream_sends_a_cancellation() {
     let (client, wire) = client_and_wire();
     let mut items = client.stream::<u32>("numbers", &[9]).window(2);
     let first = poll_fn(|context| std::task::Poll::Ready(Pin::new(&mut items).poll_next(context))).await;
     assert!(first.is_pending());
-    let asked =
+    let request =
         r#"{"jsonrpc":"2.0","method":"rpc.stream","params":{"method":"numbers","params":[9],"credit":2},"id":1}"#;
-    assert_eq!(next(&wire).await, asked);
+    assert_eq!(next(&wire).await, request);
     drop(items);
     assert_eq!(next(&wire).await, r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1}}"#);
 }
@@ -93,7 +94,8 @@ async fn a_stream_ends_with_its_client() {
     assert_eq!(next_item(&mut late).await, Some(Err(CallError::Destroyed)));
 }
 
-/// A stream of the numbers from 1 to `end`. `produced` counts the produced numbers, and `dropped` records the drop.
+/// A stream of the numbers from 1 to `end`. If `fails` is true, an error follows. `produced` counts the produced
+/// numbers, and `dropped` records the drop.
 struct Numbers {
     next: u32,
     end: u32,
@@ -166,7 +168,7 @@ async fn an_error_of_a_stream_in_rust_is_its_last_item() {
 }
 
 #[wasm_bindgen_test]
-async fn a_stream_in_rust_produces_only_requested_items_and_is_dropped_with_its_reader() {
+async fn a_stream_in_rust_waits_for_credit_and_is_dropped_with_its_reader_or_its_server() {
     let (client, server) = client_and_server();
     let (produced, dropped) = serve_numbers(&server);
     let mut items = client.stream::<u32>("count", &(1_000_000, false)).window(8);
@@ -186,7 +188,7 @@ async fn a_stream_in_rust_produces_only_requested_items_and_is_dropped_with_its_
 }
 
 #[wasm_bindgen_test]
-async fn a_stream_method_refuses_a_call_and_a_method_refuses_a_stream() {
+async fn a_stream_method_refuses_a_call_and_a_plain_method_refuses_a_stream() {
     let (client, server) = client_and_server();
     serve_numbers(&server);
     server.method_sync("plain", |(), _: Context| Ok::<_, RpcError>(1));

@@ -1,6 +1,7 @@
-// The JavaScript part of `wire.rs`. A test acts as a peer with raw messages, or its peer uses the JavaScript API.
+// The JavaScript part of `wire.rs`. The code under test is in Rust. Its peer is either the test, which reads and writes
+// raw messages, or a client or server of the JavaScript API.
 
-// The test runner writes this glue, which exports the JavaScript API.
+// The test runner writes this module. It exports the JavaScript API.
 import { CallError, JSONRPCClient, JSONRPCServer, RPCError, portTransport } from "../../../../wasm-bindgen-test.js";
 
 /** Returns the two ports of a new channel. */
@@ -107,10 +108,13 @@ export function specialParams(name) {
   return [values[name]];
 }
 
-/** Returns a lattice: each level contains the next level twice. So n levels are n objects, but reading visits 2^n. */
-function lattice(levels, whole) {
-  let value = whole();
-  for (let level = 0; level < levels; level++) value = whole(value, value);
+/**
+ * Returns a lattice: each level contains the next level twice. So n levels are n objects, but a reader visits 2^n
+ * values. `join` returns an object with two members. Without arguments, it returns the innermost value.
+ */
+function lattice(levels, join) {
+  let value = join();
+  for (let level = 0; level < levels; level++) value = join(value, value);
   return value;
 }
 
@@ -148,7 +152,7 @@ const COSTLY = {
   "an object of many members": () => Object.fromEntries(Array.from({ length: 500_001 }, (_, n) => [`m${n}`, n])),
 };
 
-/** Returns the names of values that are sent quickly, but that serde would visit more than a million times. */
+/** Returns the names of values that are sent quickly, but whose conversion would take more than a million visits. */
 export function costlyNames() {
   return Object.keys(COSTLY);
 }

@@ -87,16 +87,16 @@ describe("a batch of calls", () => {
   });
 
   const errorWithoutCall = { jsonrpc: "2.0", id: null, error: { code: -32600, message: "no call" } };
-  for (const [how, options] of [
-    ["a batch", {}],
-    ["lists", { coalesce: true }],
+  for (const [array, options] of [
+    ["batch", {}],
+    ["list", { coalesce: true }],
   ]) {
     for (const ids of [
       [null, 2, 3],
       [2, null, 3],
       [2, 3, null],
     ]) {
-      it(`fails only the call without a response, if an error with the id null arrives with the other responses: ${how}, ids ${JSON.stringify(ids)}`, async () => {
+      it(`fails only the call without a response if a received ${array} contains an error with the id null: ids ${JSON.stringify(ids)}`, async () => {
         const { transport, remoteEnd } = scriptedChannel();
         const client = new JSONRPCClient(transport, options);
         const batch = client.batch([{ method: "a" }, { method: "b" }, { method: "c" }]);
@@ -105,7 +105,7 @@ describe("a batch of calls", () => {
       });
     }
 
-    it(`fails no call if one array has an error with the id null and the responses to all calls of the batch: ${how}`, async () => {
+    it(`fails no call if a received ${array} contains an error with the id null and a response to each call`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       const errors = [];
       const client = new JSONRPCClient(transport, { ...options, onError: ({ message }) => errors.push(message) });
@@ -258,7 +258,7 @@ describe("a received batch", () => {
     assert.deepEqual(seen, [1, 2]);
   });
 
-  it("is answered with an error for a result that cannot be cloned, and with the other results", async () => {
+  it("is answered with an error in place of a result that cannot be cloned, and with the other results", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("bad", () => () => {}).method("good", () => "good");
     remoteEnd.post([
@@ -270,7 +270,7 @@ describe("a received batch", () => {
     assert.equal(replies[2].result, "good");
   });
 
-  it("gets a reply whose transfer list contains the transfer lists of all handlers", async () => {
+  it("is answered with one reply, which transfers the buffers of all handlers", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const buffers = [];
     new JSONRPCServer(transport).method("read", ([byte], context) => {
@@ -317,7 +317,7 @@ describe("a received batch", () => {
     });
   }
 
-  it("is ignored if one of its elements is not a JSON-RPC message", async () => {
+  it("is ignored if it is empty, or if one of its elements is not a JSON-RPC message", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("a", () => "ran");
     const valid = { jsonrpc: "2.0", method: "a", id: 1 };

@@ -65,7 +65,7 @@ describe("the signal of a call", () => {
     return { signal, abort: () => ((signal.aborted = true), signal.dispatchEvent(new Event("abort"))) };
   }
 
-  it("rejects the call with an AbortError if the signal has no reason, and is aborted before or during the call", async () => {
+  it("rejects calls with an AbortError if it has no reason, whether it is aborted before or during the calls", async () => {
     const client = new JSONRPCClient(recorder());
     const { signal, abort } = signalWithoutReason();
     const calls = [client.request("a", [], { signal }), client.batch([{ method: "a" }], { signal })];
@@ -119,7 +119,7 @@ describe("the signal of a call", () => {
     assert.deepEqual(errors, []);
   });
 
-  it("causes the client to ignore a late response", async () => {
+  it("makes the client ignore a response that arrives after the signal is aborted", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const controller = new AbortController();
@@ -259,22 +259,7 @@ describe("a cancelled request", () => {
     assert.deepEqual([signals.get("number").aborted, signals.get("string").aborted], [false, true]);
   });
 
-  for (const params of [undefined, null, {}, { id: 99 }, { id: null }, { id: {} }, [1]]) {
-    it(`continues if the cancellation has the params ${JSON.stringify(params)}`, async () => {
-      const { transport, remoteEnd } = scriptedChannel();
-      let signal;
-      new JSONRPCServer(transport).method("work", (_, context) => {
-        signal = context.signal;
-        return new Promise(() => {});
-      });
-      remoteEnd.post({ jsonrpc: "2.0", method: "work", id: 1 });
-      remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params });
-      assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
-      assert.isFalse(signal.aborted);
-    });
-  }
-
-  it("aborts the signal of its handler, and its call rejects with an AbortError", async () => {
+  it("aborts the signal of its handler, and the promise of the call rejects with an AbortError", async () => {
     const { near, far } = channel();
     let handlerSignal;
     new JSONRPCServer(far).method("work", (_, { signal }) => {
@@ -380,7 +365,7 @@ describe("a cancelled request", () => {
     assert.deepEqual([caller.pending, worker.pending], [0, 0]);
   });
 
-  it("ends a handler that only awaits context.yield(), in the next step of its loop", async () => {
+  it("ends a handler that runs in a loop and awaits context.yield() in each step", async () => {
     const { near, far } = channel();
     let steps = 0;
     const ends = [];
@@ -409,7 +394,7 @@ describe("a cancelled request", () => {
     client.destroy();
   });
 
-  it("makes context.yield() reject with the reason, here after destroy() of the server", async () => {
+  it("makes context.yield() reject with the reason, also if destroy() of the server cancelled the request", async () => {
     const { near, far } = channel();
     const server = new JSONRPCServer(far);
     const result = deferred();
@@ -441,6 +426,23 @@ describe("a cancelled request", () => {
     remoteEnd.post({ jsonrpc: "2.0", id: 1, result: "other" });
     assert.equal(await other, "other");
   });
+});
+
+describe("a running request with the id 1", () => {
+  for (const params of [undefined, null, {}, { id: 99 }, { id: null }, { id: {} }, [1]]) {
+    it(`is not cancelled by a cancellation with the params ${JSON.stringify(params)}`, async () => {
+      const { transport, remoteEnd } = scriptedChannel();
+      let signal;
+      new JSONRPCServer(transport).method("work", (_, context) => {
+        signal = context.signal;
+        return new Promise(() => {});
+      });
+      remoteEnd.post({ jsonrpc: "2.0", method: "work", id: 1 });
+      remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params });
+      assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
+      assert.isFalse(signal.aborted);
+    });
+  }
 });
 
 it("a cancellation or credit without a valid id is ignored", async () => {

@@ -111,7 +111,7 @@ describe("a client", () => {
   });
 
   for (const result of [undefined, null, 0, false, "", NaN, [], {}]) {
-    it(`resolves with the result ${Object.is(result, NaN) ? "NaN" : JSON.stringify(result)}`, async () => {
+    it(`resolves a call with the result ${Object.is(result, NaN) ? "NaN" : JSON.stringify(result)}`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       const call = new JSONRPCClient(transport).request("a");
       remoteEnd.post({ jsonrpc: "2.0", id: 1, result });
@@ -119,7 +119,7 @@ describe("a client", () => {
     });
   }
 
-  it("rejects with an RPCError that has the code, the message and the data of the response", async () => {
+  it("rejects a call with an RPCError that has the code, the message and the data of the error response", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const call = new JSONRPCClient(transport).request("build");
     remoteEnd.post({
@@ -221,7 +221,7 @@ describe("a client", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("rejects a call with the error of the transport if the transport cannot send it", async () => {
+  it("rejects a call with the error of the transport if the transport cannot send the call", async () => {
     const transport = recorder();
     const problem = new Error("the wire is cut");
     transport.send = () => {
@@ -232,13 +232,13 @@ describe("a client", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("throws a TypeError if its argument is not a transport", () => {
+  it("cannot be created without a transport: the constructor throws a TypeError", () => {
     for (const wrong of [undefined, null, {}, { send() {} }, { onMessage() {} }, "port"]) {
       assert.throws(() => new JSONRPCClient(wrong), TypeError, "transport");
     }
   });
 
-  it("rejects with a CallError, not with an RPCError, if a call times out", async () => {
+  it("rejects a call with a CallError, not with an RPCError, after the timeout of the call", async () => {
     const client = new JSONRPCClient(recorder(), { timeout: 10 });
     const error = await rejection(client.request("slow"));
     assert.instanceOf(error, CallError);

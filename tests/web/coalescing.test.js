@@ -212,7 +212,7 @@ describe("messages of one turn", () => {
     ["an array", [1, [2, { a: 3 }]], (params) => ((params[0] = 9), (params[1][1].a = 9), params.push(9))],
     ["an object", { a: { b: [1] } }, (params) => ((params.a.b[0] = 9), (params.c = 9), delete params.a)],
   ]) {
-    it(`contain the state of ${kind} at the time of the call`, async () => {
+    it(`contain the params as they were when the call was made: ${kind}`, async () => {
       const before = structuredClone(params);
       assert.deepEqual(await paramsAfterChange(params, change), [before, before]);
     });
@@ -252,9 +252,9 @@ describe("messages of one turn", () => {
       near.notify("note", [0]);
       near.notify("note", [value]);
       near.notify("note", [2]);
-      const given = await near.request("give");
+      const result = await near.request("give");
       port1.close();
-      const wanted = await posted;
+      const expected = await posted;
       // `deepEqual` does not compare the holes and named properties of arrays, the prototype, and the identity of
       // members.
       const traits = ([received]) => [
@@ -262,9 +262,9 @@ describe("messages of one turn", () => {
         Object.getPrototypeOf(received ?? {}) === Object.prototype,
         received?.[0] === received?.[1],
       ];
-      for (const got of [arrivedParams[1], given]) {
-        assert.deepEqual(got, wanted);
-        assert.deepEqual(traits(got), traits(wanted));
+      for (const arrived of [arrivedParams[1], result]) {
+        assert.deepEqual(arrived, expected);
+        assert.deepEqual(traits(arrived), traits(expected));
       }
       assert.deepEqual([arrivedParams[0], arrivedParams[2]], [[0], [2]]);
     });
@@ -285,7 +285,7 @@ describe("a received list", () => {
     assert.deepEqual((await untilReceived(3))[2], { jsonrpc: "2.0", result: "slow", id: 1 });
   });
 
-  it("is a batch if the peers have not agreed on lists: all responses are sent together", async () => {
+  it("is handled as a batch if the peers have not agreed on lists: all responses are sent together", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const slow = deferred();
     new JSONRPCServer(transport).method("slow", () => slow.promise).method("fast", () => "fast");
@@ -441,7 +441,7 @@ describe("a message that is queued until the turn ends", () => {
     );
   });
 
-  it("keeps its order if the transport delivers synchronously and a handler sends messages during a delivery", async () => {
+  it("is delivered in order, even if a handler sends messages during a synchronous delivery", async () => {
     const { near, far } = loopback();
     const [one, other] = [near, far].map((end) => new JSONRPCPeer(end, { coalesce: true }));
     const received = [];

@@ -39,7 +39,7 @@ describe("messages of one turn are sent as columns", () => {
     assert.deepEqual((await untilReceived(2))[1], columns({ methods: "note", values: [[2], [3]] }));
   });
 
-  it("if they are results, also of calls with ids of different types", async () => {
+  it("if they are results, even of calls with ids of different types", async () => {
     const { end, peer, untilReceived } = await connectWithColumns();
     peer.method("echo", ([value]) => value);
     end.post(columns({ ids: [7, "x", 1.5], methods: "echo", values: [[1], [null], [[3]]] }));
@@ -49,7 +49,7 @@ describe("messages of one turn are sent as columns", () => {
     ]);
   });
 
-  it("if they are items of a stream, with their transfer lists", async () => {
+  it("if they are items of a stream; the buffers of the items are transferred", async () => {
     const { end, peer, untilReceived } = await connectWithColumns();
     peer.method("chunks", async function* (_, { transfer }) {
       for (const length of [1, 2, 3]) {
@@ -122,8 +122,12 @@ describe("messages of one turn are sent as a list", () => {
       ],
     );
   });
+});
 
-  it("if one of them cannot be cloned; the others arrive", async () => {
+describe("an uncloneable result among the results of one turn", () => {
+  beforeEach(stopClock);
+
+  it("becomes an error, and the other results arrive", async () => {
     const [near, far] = await connectPair();
     far.method("give", ([n]) =>
       n === 2
@@ -189,7 +193,7 @@ describe("received columns", () => {
     assert.equal(await call, "lives");
   });
 
-  it("contain messages that are checked by the rules of single messages", async () => {
+  it("are checked message by message, by the rules of single messages", async () => {
     const { end, peer } = await connectWithColumns();
     peer.method("a", ([n]) => n);
     end.post(columns({ ids: [1, {}, 3, 4], methods: ["a", "a", "missing", 9], values: [[1], [2], [3], [4]] }));

@@ -93,7 +93,7 @@ describe("a worker thread and its program", () => {
     });
   }
 
-  it("deliver a response even if the thread exits right after it while the program is busy", async () => {
+  it("deliver the last response of the thread even if the thread exits while the program is busy", async () => {
     for (let n = 0; n < 5; n++) {
       const peer = await connected(thread());
       const answer = peer.request("lastAnswer", [], { timeout: 0 });
@@ -105,7 +105,7 @@ describe("a worker thread and its program", () => {
     }
   });
 
-  it("cause no warning about listeners with connections on 20 channels, and destroy() restores the limit of listeners", async () => {
+  it("cause no warning about listeners if they connect on 20 channels; destroy() restores the limit of listeners", async () => {
     const warnings = [];
     const onWarning = (warning) => warnings.push(warning.name);
     process.on("warning", onWarning);

@@ -15,18 +15,18 @@ const kinds = {
   "of another origin": [{ origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
   "of another port": [{ origin: origins.own }, { origin: origins.otherPort }, { origin: origins.otherPort }],
   "without an origin": [{ origin: origins.own }, { sandbox: "allow-scripts" }, { origin: "null" }],
-  "that may have several origins": [
+  "for which the page allows several origins": [
     { origin: origins.own },
     { origin: origins.other },
     { origin: [origins.own, origins.other] },
   ],
-  "that may have any origin": [{ origin: "*" }, { origin: origins.other }, { origin: "*" }],
+  "for which the page allows any origin": [{ origin: "*" }, { origin: origins.other }, { origin: "*" }],
 };
 
-for (const [kind, [query, frameOptions, options]] of Object.entries(kinds)) {
+for (const [kind, [query, iframeOptions, options]] of Object.entries(kinds)) {
   describe(`an iframe ${kind}`, () => {
     it("connects, and calls work both ways", async () => {
-      const element = connectingIframe(query, frameOptions);
+      const element = connectingIframe(query, iframeOptions);
       const sessions = [];
       const peer = await connected(element, {
         ...options,
@@ -35,7 +35,7 @@ for (const [kind, [query, frameOptions, options]] of Object.entries(kinds)) {
       });
       assert.deepEqual(await peer.request("echo", [1]), [1]);
       assert.deepEqual(await peer.request("callBack", [1]), ["back", "page 1"]);
-      const { sandbox, origin = origins.own } = frameOptions;
+      const { sandbox, origin = origins.own } = iframeOptions;
       assert.equal(sessions[0].origin, sandbox === undefined ? origin : "null");
       assert.includeMembers([...sessions[0].features], ["cancel", "progress", "stream"]);
     });
@@ -66,7 +66,7 @@ describe("an iframe and its page", () => {
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
 
-  it("connect if the iframe is appended to the document later in the same turn", async () => {
+  it("connect if the iframe is appended to the document after connect(), in the same turn", async () => {
     const element = connectingIframe({}, { attach: false });
     const connecting = connected(element);
     await Promise.resolve();
@@ -74,7 +74,7 @@ describe("an iframe and its page", () => {
     assert.deepEqual(await (await connecting).request("echo", [1]), [1]);
   });
 
-  it("connect if connect() gets the window of the iframe", async () => {
+  it("connect if connect() gets the window of the iframe in place of the element", async () => {
     const element = connectingIframe();
     const peer = await connected(element.contentWindow);
     assert.deepEqual(await peer.request("echo", [1]), [1]);
@@ -274,13 +274,13 @@ describe("connect fails at once", () => {
   });
 
   it("if the document in the iframe has failed to load its wasm", async () => {
-    for (const [query, frameOptions, options] of [
+    for (const [query, iframeOptions, options] of [
       [{}, {}, undefined],
       [{ origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
       [{ origin: origins.own }, { sandbox: "allow-scripts" }, { origin: "null" }],
     ]) {
       const file = "connect-early-frame.html";
-      const element = connectingIframe({ ...query, wasm: "/nowhere.wasm?delay=50" }, { ...frameOptions, file });
+      const element = connectingIframe({ ...query, wasm: "/nowhere.wasm?delay=50" }, { ...iframeOptions, file });
       const { reason, message, cause } = await rejection(connect(element, options));
       assert.equal(reason, "refused");
       assert.equal(message, "portway could not start");
@@ -331,7 +331,7 @@ describe("a connection to an iframe ignores", () => {
     assert.deepEqual(events, []);
   });
 
-  it("the hello of its own window", async () => {
+  it("a hello that the page posts to its own window", async () => {
     const events = [];
     const peer = await connected(connectingIframe(), { onLost: () => events.push("lost") });
     window.postMessage(hello(), "*");

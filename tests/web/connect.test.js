@@ -38,7 +38,7 @@ describe("two peers that connect", () => {
     });
   }
 
-  it("deliver all messages that are sent right after connecting, in order, to handlers that are also added then", async () => {
+  it("deliver all messages that are sent right after connect(), in order, even if the handlers are added only then", async () => {
     const [near, far] = ports();
     const seen = [[], []];
     const run = async (port, seen) => {
@@ -51,7 +51,7 @@ describe("two peers that connect", () => {
     assert.deepEqual(seen, [Array.from({ length: 100 }, (_, n) => n), Array.from({ length: 100 }, (_, n) => n)]);
   });
 
-  it("serve the methods and notifications of their options", async () => {
+  it("handle the methods and notifications of their options", async () => {
     const notes = [];
     const [, far] = await connectPair({ methods: echo, notifications: { note: ([n]) => void notes.push(n) } });
     far.notify("note", [1]);
@@ -154,7 +154,7 @@ describe("connect rejects", () => {
     await timers.allEnd();
   });
 
-  it("if its signal is aborted, with the reason; no listener or timer remains", async () => {
+  it("with the reason of its signal if the signal is aborted; no listener or timer remains", async () => {
     const { port } = scriptedPort();
     const [listeners, timers] = [recordListeners(port), countTimers()];
     const controller = new AbortController();
@@ -167,7 +167,7 @@ describe("connect rejects", () => {
     await timers.allEnd();
   });
 
-  it("if its signal is already aborted, and sends no message to the peer", async () => {
+  it("and sends no message to the peer, if its signal is already aborted", async () => {
     const { port, scriptedPeer } = scriptedPort();
     assert.equal(
       (await rejection(connect(port, { signal: AbortSignal.abort(new Error("before")) }))).message,
@@ -248,7 +248,7 @@ describe("of the two peers of a handshake,", () => {
     assert.deepEqual((await end.nextCall()).result, [1]);
   });
 
-  it("the one that responds delivers messages through the offered port even if another hello arrives before these messages", async () => {
+  it("the one that responds delivers messages from its offered port even if another hello arrives before them", async () => {
     const next = `${"0".repeat(31)}1`;
     // An offered port stays open for 100 ms. On a busy machine, the steps of the test may take longer. So the test
     // repeats the steps until three rounds were in time.
@@ -450,7 +450,7 @@ describe("a flood of hellos", () => {
     assert.deepEqual((await end.nextCall()).result, [1]);
   });
 
-  it("that all have the same name creates one channel", async () => {
+  it("that all have the same name gets one response", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { methods: echo });
     for (let n = 0; n < 100; n++) scriptedPeer.hello(hexId(0));
@@ -527,7 +527,7 @@ describe("destroying a connection", () => {
       for (let n = 0; n < 3; n++) (await connected(port, options)).destroy();
       return connected(port, options);
     },
-    "at once": async (port, options) => {
+    immediately: async (port, options) => {
       const controller = new AbortController();
       const first = rejection(connect(port, { ...options, signal: controller.signal }));
       controller.abort();
@@ -548,7 +548,7 @@ describe("destroying a connection", () => {
       return connected(port, options);
     },
   })) {
-    it(`and reconnecting, ${name}, at both peers, ends in one session`, async () => {
+    it(`and reconnecting ${name} at both peers ends in one session`, async () => {
       const [near, far] = ports();
       const methods = { ...echo };
       const [one, other] = await Promise.all([connectAgain(near, { methods }), connectAgain(far, { methods })]);
@@ -556,7 +556,7 @@ describe("destroying a connection", () => {
       assert.deepEqual(await other.request("echo", [2]), [2]);
     });
 
-    it(`and reconnecting, ${name}, at one peer, ends in one session`, async () => {
+    it(`and reconnecting ${name} at one peer ends in one session`, async () => {
       const [near, far] = ports();
       const sessions = recordSessions({ methods: echo });
       const [one, other] = await Promise.all([connectAgain(near, { methods: echo }), connected(far, sessions)]);

@@ -5,8 +5,9 @@ import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js"
 import { connectPair } from "./support/connections.js";
 import { channel, scriptedChannel } from "./support/transports.js";
 
+/** The own members of a context. */
 const OWN = ["method", "id"];
-/** Vue does not wrap an object that has `__v_skip`. */
+/** The inherited members of a context. Vue does not wrap an object that has `__v_skip`. */
 const INHERITED = ["signal", "progress", "yield", "transfer", "notify", "__v_skip"];
 
 /** Returns the names and symbols of an object's own properties, enumerable or not. */
@@ -27,7 +28,7 @@ function reachable(root) {
   while (unvisited.length > 0) {
     const value = unvisited.pop();
     if ((typeof value !== "object" && typeof value !== "function") || value === null) continue;
-    // In Node, an AbortSignal has members of the platform.
+    // An AbortSignal is not searched: in Node, it has members of the platform.
     if (platform.has(value) || reached.has(value) || value instanceof AbortSignal) continue;
     reached.add(value);
     unvisited.push(Object.getPrototypeOf(value));
@@ -100,7 +101,7 @@ describe("a context exposes only the declared members", () => {
     }
   }
 
-  it("for each of several servers that handle one notification", async () => {
+  it("in a notification that several servers handle", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const contexts = [];
     for (let n = 0; n < 2; n++)

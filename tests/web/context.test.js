@@ -4,8 +4,8 @@ import { channel, scriptedChannel } from "./support/transports.js";
 import { deferred, pause, until } from "./support/outcomes.js";
 
 /**
- * Sends a request to a server. Returns the context in its handler, and `end`, a deferred promise that ends the handler.
- * The test is the peer of the server.
+ * Sends a request to a server. Returns the context of the handler, and `end`, a deferred promise that ends the handler.
+ * Also returns the server, and the remote end, on which the test acts as the client.
  */
 async function startRequest() {
   const { transport, remoteEnd } = scriptedChannel();
@@ -115,7 +115,7 @@ describe("the context of a handler", () => {
     assert.isTrue(signal.aborted);
   });
 
-  it("has a signal that is not aborted after the request has ended", async () => {
+  it("has a signal that neither a cancellation nor destroy() aborts after the request has ended", async () => {
     const { context, remoteEnd, end, server } = await startRequest();
     end.resolve();
     await remoteEnd.next();

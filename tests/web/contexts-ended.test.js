@@ -149,8 +149,10 @@ describe("the context of a handler whose session has ended", () => {
     );
     assert.deepEqual(errors, []);
   });
+});
 
-  it("still sends messages in a session that is unresponsive", async () => {
+describe("the context of a handler whose peer is unresponsive", () => {
+  it("still sends messages, because the session has not ended", async () => {
     const { port, scriptedPeer } = scriptedPort();
     let context;
     const methods = { work: (_, handlerContext) => ((context = handlerContext), new Promise(() => {})) };
@@ -200,7 +202,7 @@ describe("messages after a message that ends the session, in the same array or c
 });
 
 describe("requests whose handlers continue after their session has ended", () => {
-  it("count in later sessions until they end, so that new sessions do not allow a peer more running requests", async () => {
+  it("count in later sessions: while four times `inFlight` of them run, a new request is refused", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const results = [];
     const methods = { work: () => new Promise((resolve) => results.push(resolve)) };

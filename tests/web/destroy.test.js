@@ -66,7 +66,7 @@ describe("destroying a client", () => {
     assert.equal(transport.sent.length, 0);
   });
 
-  it("drops later notifications and calls onError", () => {
+  it("drops later notifications, and reports them to onError", () => {
     const transport = recorder();
     const errors = [];
     const client = new JSONRPCClient(transport, { onError: (error) => errors.push(error.message) });
@@ -75,7 +75,7 @@ describe("destroying a client", () => {
     assert.deepEqual([transport.sent.length, errors], [0, [destroyedMessage]]);
   });
 
-  it("makes late responses have no effect", async () => {
+  it("makes a pending call reject, even if its response arrives afterwards", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
     const call = client.request("a");
@@ -84,7 +84,7 @@ describe("destroying a client", () => {
     assert.equal((await rejection(call)).message, destroyedMessage);
   });
 
-  it("works in a callback of one of its calls", async () => {
+  it("works in a callback of the client's own call", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const first = client.request("a").then(() => client.destroy());
@@ -126,7 +126,7 @@ describe("destroying a client", () => {
     assert.equal((await remoteEnd.next()).result, "served");
   });
 
-  it("ends the calls of the peer: at once if the engine reports that a port is closed, otherwise by the timeout", async () => {
+  it("makes the calls of the peer fail: at once if the engine reports closed ports, otherwise after the timeout", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("a", () => "served");
     new JSONRPCClient(near).destroy();
@@ -147,7 +147,7 @@ describe("destroying a server", () => {
     "a port": channel,
     "a transport that delivers synchronously": loopback,
   })) {
-    it(`ends all calls of the peer at once, over ${kind}: single calls, batches and streams, even if handlers ignore the signal`, async () => {
+    it(`over ${kind} ends all calls, batches and streams of the peer at once, even if handlers ignore the signal`, async () => {
       const { near, far } = makeTransports();
       const hang = () => new Promise(() => {});
       let started = 0;
@@ -171,7 +171,7 @@ describe("destroying a server", () => {
     });
   }
 
-  it("responds to its running requests at once, and ignores the later results of their handlers", async () => {
+  it("sends error responses for all running requests at once, and drops later results of handlers", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const ends = [deferred(), deferred()];
     let started = 0;
@@ -208,7 +208,7 @@ describe("destroying a server", () => {
     assert.equal(transport.destroyed, 1);
   });
 
-  it("responds to its running requests even if a client still uses the transport", async () => {
+  it("sends error responses for all running requests, even if a client still uses the transport", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCClient(transport);
     const end = deferred();
@@ -226,7 +226,7 @@ describe("destroying a server", () => {
     assert.deepEqual(remoteEnd.received, [destroyedAnswer(1)]);
   });
 
-  it("aborts the signals of its handlers even if a client still uses the transport", async () => {
+  it("aborts the signals of its handlers, even if a client still uses the transport", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCClient(transport);
     let signal;
@@ -240,7 +240,7 @@ describe("destroying a server", () => {
     assert.isTrue(signal.aborted);
   });
 
-  it("does not affect the running requests of another server on the transport, single or in a batch", async () => {
+  it("does not affect running requests of another server on the transport, even if a batch has requests for both", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const [destroyedServer, remainingServer] = [new JSONRPCServer(transport), new JSONRPCServer(transport)];
     const end = deferred();
@@ -286,8 +286,8 @@ describe("destroying a server", () => {
   });
 });
 
-describe("destroying a peer", () => {
-  it("ends its calls, stops its handlers, and destroys the transport once", async () => {
+describe("destroying a client, server or peer", () => {
+  it("ends the calls of a peer, stops its handlers, and destroys the transport once", async () => {
     const transport = recorder();
     let ran = false;
     const peer = new JSONRPCPeer(transport).method("a", () => (ran = true));
@@ -299,7 +299,7 @@ describe("destroying a peer", () => {
     assert.deepEqual([ran, transport.destroyed, transport.sent.length], [false, 1, 1]);
   });
 
-  it("works with Symbol.dispose and with destroy(), and destroys the transport once if both are called", async () => {
+  it("twice, by Symbol.dispose or destroy(), destroys the transport only once", async () => {
     const dispose = Symbol.dispose ?? "destroy";
     for (const Role of [JSONRPCClient, JSONRPCServer, JSONRPCPeer]) {
       for (const [first, second] of [
@@ -330,7 +330,7 @@ describe("destroying a peer", () => {
     assert.equal(await call, "lives");
   });
 
-  it("works with Symbol.dispose if the engine has it", () => {
+  it("works with Symbol.dispose if the engine has this symbol", () => {
     // Without Symbol.dispose, no method may have the name "undefined".
     if (Symbol.dispose === undefined) return assert.isUndefined(JSONRPCPeer.prototype[undefined]);
     for (const Role of [JSONRPCClient, JSONRPCServer, JSONRPCPeer]) {
@@ -351,10 +351,18 @@ describe("a peer that is destroyed while it handles a batch", () => {
       (old, destroy) => old.request("slow", [], { onProgress: destroy }),
       { method: "$/progress", params: { token: 1, value: 1 } },
     ],
-    ["a notification", (old, destroy) => (old.method("end", destroy), new Promise(() => {})), { method: "end" }],
-    ["the signal of a request", (old) => old.request("slow"), { method: "$/cancelRequest", params: { id: "own" } }],
+    [
+      "the handler of a notification",
+      (old, destroy) => (old.method("end", destroy), new Promise(() => {})),
+      { method: "end" },
+    ],
+    [
+      "the abort listener of a request",
+      (old) => old.request("slow"),
+      { method: "$/cancelRequest", params: { id: "own" } },
+    ],
   ]) {
-    it(`no longer affects any other peer: destroyed by ${way}`, async () => {
+    it(`does not handle the rest of the batch, which could affect the next peer: destroyed by ${way}`, async () => {
       const transport = recorder();
       const nextTransport = recorder();
       const old = new JSONRPCPeer(transport);
@@ -421,7 +429,7 @@ describe("destroying a transport", () => {
     port2.close();
   });
 
-  it("allows a new client on the same port object, and the calls of this client fail at once", async () => {
+  it("allows a new client on the same port object, but all calls of the new client fail at once", async () => {
     const { port1, port2 } = new MessageChannel();
     new JSONRPCClient(portTransport(port1)).destroy();
     const client = new JSONRPCClient(portTransport(port1), { timeout: 5_000 });
@@ -432,7 +440,7 @@ describe("destroying a transport", () => {
     port2.close();
   });
 
-  it("makes connect() fail at once on its port, and on closed and transferred ports if the engine can detect them", async () => {
+  it("makes connect() fail at once on its port, as on a closed or transferred port that the engine can detect", async () => {
     const [destroyed, closed, transferred] = [0, 1, 2].map(() => new MessageChannel().port1);
     const { port1: abandoned, port2: other } = new MessageChannel();
     portTransport(destroyed).destroy();
@@ -464,17 +472,6 @@ describe("destroying a transport", () => {
     port2.close();
   });
 
-  it("does not close an open port when a new client checks whether the port is closed", async () => {
-    const { port1, port2 } = new MessageChannel();
-    const server = new JSONRPCServer(portTransport(port2)).method("a", () => "open");
-    for (let n = 0; n < 2; n++) {
-      const client = new JSONRPCClient(portTransport(port1));
-      assert.equal(await client.request("a"), "open");
-    }
-    server.destroy();
-    port1.close();
-  });
-
   it("allows a new client on the same custom transport", async () => {
     const transport = recorder();
     new JSONRPCClient(transport).destroy();
@@ -483,4 +480,15 @@ describe("destroying a transport", () => {
     transport.deliver({ jsonrpc: "2.0", id: 1, result: "again" });
     assert.equal(await call, "again");
   });
+});
+
+it("an open port stays open when a new client checks whether the port is closed", async () => {
+  const { port1, port2 } = new MessageChannel();
+  const server = new JSONRPCServer(portTransport(port2)).method("a", () => "open");
+  for (let n = 0; n < 2; n++) {
+    const client = new JSONRPCClient(portTransport(port1));
+    assert.equal(await client.request("a"), "open");
+  }
+  server.destroy();
+  port1.close();
 });

@@ -46,7 +46,7 @@ it("an iframe buffers messages from another window for a transport that is creat
   assert.deepEqual(await client.request("listenTo", [frameIndex(sibling.window)]), [1, 2]);
 });
 
-it("an iframe that other windows flood still buffers messages from its parent", async () => {
+it("an iframe still buffers messages from its parent if another window floods the iframe", async () => {
   const sibling = await scriptedIframe();
   const { contentWindow } = await openIframe("early-frame.html", {
     query: { wasm: "/pkg/portway_bg.wasm?delay=2000" },
@@ -59,7 +59,7 @@ it("an iframe that other windows flood still buffers messages from its parent", 
   assert.deepEqual(await client.request("echo", [1]), [1]);
 });
 
-it("an iframe buffers 10 000 messages of all senders together, and the excess of one sender displaces no message of another sender", async () => {
+it("an iframe buffers at most 10 000 messages: all of a quiet sender, and equal numbers of each flooding sender", async () => {
   const flooders = [await scriptedIframe(), await scriptedIframe()];
   const quiet = await scriptedIframe();
   const { contentWindow } = await openIframe("early-frame.html", {
@@ -97,7 +97,7 @@ it("an iframe buffers 10 000 messages of all senders together, and the excess of
     );
 });
 
-it("an iframe reads no message of another window before a transport for the window exists", async () => {
+it("an iframe reads no message of another window before a transport to this other window exists", async () => {
   const sibling = await scriptedIframe();
   const { contentWindow } = await openIframe("early-frame.html", { query: { wasm: slowWasm } });
   const reads = recordDataReads(contentWindow);
@@ -115,7 +115,7 @@ it("an iframe reads no message of another window before a transport for the wind
   assert.deepEqual(await client.request("listenTo", [frameIndex(sibling.window)]), [1, 1]);
 });
 
-it("an iframe buffers messages until 10 s after its wasm has started, and then drops them and removes its listener", async function () {
+it("an iframe buffers messages for 10 s after the start of its wasm, then drops all of them and removes its listener", async function () {
   this.timeout(60_000);
   const [sibling, late] = [await scriptedIframe(), await scriptedIframe()];
   const { contentWindow } = await openIframe("early-frame.html", { query: { wasm: slowWasm } });
@@ -150,7 +150,7 @@ it("an iframe ignores messages from an origin that it does not allow", async () 
   assert.equal((await rejection(client.request("echo"))).reason, "timeout");
 });
 
-it("an iframe whose wasm is missing responds to each request with an error, before and after the load has failed", async () => {
+it("an iframe whose wasm is missing responds with an error to requests that arrive before or after the failed load", async () => {
   for (const [options, transportOptions] of [
     [{}, undefined],
     [{ origin: origins.other }, { origin: origins.other }],
@@ -168,7 +168,7 @@ it("an iframe whose wasm is missing responds to each request with an error, befo
 });
 
 describe("an iframe whose wasm is missing", () => {
-  /** Opens such an iframe. `failed` waits until its wasm could not be loaded. */
+  /** Opens an iframe whose wasm is missing. `failed` waits until the iframe has printed the reason of the failure. */
   const openFailing = async () => {
     const { contentWindow } = await openIframe("early-frame.html", {
       query: { wasm: "/nowhere.wasm?delay=300&token=secret" },
@@ -181,7 +181,7 @@ describe("an iframe whose wasm is missing", () => {
   const request = (id) => ({ jsonrpc: "2.0", id, method: "x" });
   const refusals = ({ received }) => received.filter(({ error }) => error !== undefined);
 
-  it("prints the reason once, and does not send it to any peer", async () => {
+  it("prints the reason of the failure once, and sends this reason to no peer", async () => {
     const { iframeIndex, printed, failed } = await openFailing();
     const sibling = await scriptedIframe();
     sibling.post(request(1), iframeIndex);
@@ -200,7 +200,7 @@ describe("an iframe whose wasm is missing", () => {
     assert.include(printed[0], "nowhere.wasm");
   });
 
-  it("responds to the same values as an iframe that has its wasm", async () => {
+  it("responds to the same requests as an iframe whose wasm has loaded, and ignores all other values", async () => {
     const { contentWindow: running } = await openIframe("early-frame.html");
     const withHoles = [request("beside a hole")];
     withHoles.length = 2;
@@ -242,7 +242,7 @@ describe("an iframe whose wasm is missing", () => {
     assert.deepEqual(await answeredIds(failed), expected);
   });
 
-  it("responds to about 100 requests of one sender, and still to requests of other senders", async () => {
+  it("responds to at most 100 requests of one sender, and still responds to other senders afterwards", async () => {
     const { iframeIndex, failed } = await openFailing();
     const [sibling, other] = [await scriptedIframe(), await scriptedIframe()];
     for (let n = 0; n < 60; n++) sibling.post(request(n), iframeIndex);
@@ -262,7 +262,7 @@ describe("an iframe whose wasm is missing", () => {
     assert.isAtMost(refusals(sibling).length, 100);
   });
 
-  it("responds to about 1 000 requests of all senders together", async () => {
+  it("responds to at most 1 000 requests of all senders together", async () => {
     const { iframeIndex, failed } = await openFailing();
     await failed();
     const siblings = await Promise.all(Array.from({ length: 12 }, () => scriptedIframe()));
@@ -282,7 +282,7 @@ describe("an iframe whose wasm is missing", () => {
     assert.isAtLeast(siblings.flatMap(refusals).length, 950);
   });
 
-  it("does not repeat an id that is too long or has an invalid type", async () => {
+  it("does not respond to a request whose id is too long or has an invalid type", async () => {
     const { iframeIndex, failed } = await openFailing();
     await failed();
     const sibling = await scriptedIframe();

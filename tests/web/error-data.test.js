@@ -17,7 +17,10 @@ const status = (error) => error.status && { status: error.status };
 const notFound = { code: -32603, message: "x", data: { name: "NotFound" } };
 const fail = () => Promise.reject(new NotFound("x"));
 
-/** Creates a server with this option. The test is its peer. `errorDataCalls` has the arguments of `errorData`. */
+/**
+ * Creates a server with the option `errorData`. The test is its peer. `errorDataCalls` contains the argument of each
+ * call of `errorData`, and `reported` contains the argument of each call of `onError`.
+ */
 function serverWith(errorData, methods = { fail }) {
   const { transport, remoteEnd } = scriptedChannel();
   const errorDataCalls = [];
@@ -36,18 +39,18 @@ function serverWith(errorData, methods = { fail }) {
 }
 
 describe("errorData", () => {
-  it("selects the data that is sent, in place of the default", async () => {
+  it("selects the data that is sent instead of the default data", async () => {
     const { answer, reported } = serverWith(status);
     assert.deepEqual(await answer("fail"), { ...notFound, data: { status: 404 } });
     assert.deepEqual(reported, []);
   });
 
-  it("may return undefined, which selects the default, or null, which is sent", async () => {
+  it("selects the default data by returning undefined, and the data null by returning null", async () => {
     assert.deepEqual(await serverWith(() => undefined).answer("fail"), notFound);
     assert.deepEqual(await serverWith(() => null).answer("fail"), { ...notFound, data: null });
   });
 
-  it("receives any value that the handler has thrown", async () => {
+  it("receives the value that the handler has thrown, even if this value is not an error", async () => {
     for (const thrown of [new RPCError(5, "x", { a: 1 }), "text", null, undefined, { a: 1 }]) {
       const { errorDataCalls, answer } = serverWith(() => 7, { fail: () => Promise.reject(thrown) });
       assert.equal((await answer("fail")).data, 7);
@@ -55,14 +58,14 @@ describe("errorData", () => {
     }
   });
 
-  it("may replace the error's own data, or keep the data by returning undefined", async () => {
+  it("may replace the error's own data, or return undefined to keep this data", async () => {
     const own = { fail: () => Promise.reject(Object.assign(new Error("x"), { data: "s3cret" })) };
     assert.deepEqual(await serverWith(() => null, own).answer("fail"), { code: -32603, message: "x", data: null });
     const chosen = { fail: () => Promise.reject(new RPCError(5, "x", { a: 1 })) };
     assert.deepEqual(await serverWith(status, chosen).answer("fail"), { code: 5, message: "x", data: { a: 1 } });
   });
 
-  it("that throws causes a report, and the default data is sent", async () => {
+  it("causes a report to onError if it throws, and the default data is sent", async () => {
     for (const problem of [new Error("oh no"), undefined]) {
       const { answer, reported } = serverWith(() => {
         throw problem;
@@ -72,7 +75,7 @@ describe("errorData", () => {
     }
   });
 
-  it("that is not a function causes a report, and the default data is sent", async () => {
+  it("causes a report to onError if it is not a function, and the default data is sent", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const reported = [];
     new JSONRPCServer(transport, { errorData: {}, onError: (error) => reported.push(error) }).method("fail", fail);
@@ -84,13 +87,13 @@ describe("errorData", () => {
     );
   });
 
-  it("that returns an uncloneable value causes an error response without data", async () => {
+  it("causes an error response without data if it returns an uncloneable value", async () => {
     for (const data of [() => {}, Promise.resolve(1)]) {
       assert.deepEqual(await serverWith(() => data).answer("fail"), { code: -32603, message: "x" });
     }
   });
 
-  it("that returns a promise causes a report if the promise rejects, and the error is sent without data", async () => {
+  it("causes a report to onError if it returns a promise that rejects, and the error is sent without data", async () => {
     const problem = new Error("oh no");
     const { answer, reported } = serverWith(async () => {
       throw problem;
@@ -100,7 +103,7 @@ describe("errorData", () => {
     assert.deepEqual(reported, [problem]);
   });
 
-  it("is also called for streams", async () => {
+  it("is also called if the handler of a stream throws", async () => {
     const { answer } = serverWith(status, {
       async *fail() {
         throw new NotFound("x");
@@ -143,7 +146,7 @@ describe("errorData", () => {
     assert.deepEqual(errorDataCalls, []);
   });
 
-  it("is called for the handlers of its own server, if several servers share a transport", async () => {
+  it("is called only for the handlers of its own server if several servers share a transport", async () => {
     const { transport, answer, server } = serverWith(() => "first", { one: fail });
     new JSONRPCServer(transport, { errorData: () => "second" }).method("two", fail);
     new JSONRPCServer(transport).method("three", fail);

@@ -26,7 +26,7 @@ async function errorObjectFor(error) {
 
 describe("the response over a port", () => {
   for (const errorCase of errorCases) {
-    it(`contains the expected members and nothing else for ${errorCase.name}`, async () => {
+    it(`contains only the expected members if the handler fails with ${errorCase.name}`, async () => {
       const { error } = await errorOf(errorCase, afterThisTest);
       const { remoteEnd } = failing(error);
       remoteEnd.post(request("fail"));
@@ -34,7 +34,7 @@ describe("the response over a port", () => {
     });
   }
 
-  it("contains nothing of the request that an AxiosError refers to", async () => {
+  it("contains no part of the HTTP request or response that an AxiosError refers to", async () => {
     const error = await axiosError(afterThisTest);
     assert.include(String(error.config.headers.Authorization), SECRET);
     if (inNode) assert.include(String(error.response.headers["set-cookie"]), SECRET);
@@ -50,7 +50,7 @@ describe("the response over a port", () => {
 
 describe("the response in a CALL frame of WIPC", () => {
   for (const errorCase of errorCases) {
-    it(`contains the same members as over a port for ${errorCase.name}`, async () => {
+    it(`contains the same members as over a port if the handler fails with ${errorCase.name}`, async () => {
       const { error } = await errorOf(errorCase, afterThisTest);
       const remoteEnd = scriptedPipe();
       new JSONRPCServer(remoteEnd.channel.transport()).method("fail", () => Promise.reject(error));
@@ -61,7 +61,7 @@ describe("the response in a CALL frame of WIPC", () => {
   }
 });
 
-describe("the response for an error", () => {
+describe("the response for an error with further members", () => {
   const error = Object.assign(new TypeError("x"), { code: "E_X", token: SECRET });
   const reply = (id) => ({
     jsonrpc: "2.0",
@@ -69,7 +69,7 @@ describe("the response for an error", () => {
     id,
   });
 
-  it("is the same after the items of a stream", async () => {
+  it("contains only the error's name, message and code: after the items of a stream", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("count", async function* () {
       yield 1;
@@ -82,7 +82,7 @@ describe("the response for an error", () => {
     ]);
   });
 
-  it("is the same for a ReadableStream that fails", async () => {
+  it("contains only the error's name, message and code: for a ReadableStream that fails", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method(
       "count",
@@ -92,7 +92,7 @@ describe("the response for an error", () => {
     assert.deepEqual(await remoteEnd.unreadBeforeResponse(), [reply(1)]);
   });
 
-  it("is the same in a batch", async () => {
+  it("contains only the error's name, message and code: in a batch", async () => {
     const { remoteEnd } = failing(error);
     remoteEnd.post([request("fail", undefined, 1), request("fail", undefined, 2)]);
     assert.deepEqual(
@@ -102,7 +102,7 @@ describe("the response for an error", () => {
   });
 
   for (const coalesce of [true, "columns"]) {
-    it(`is the same with coalesce: ${JSON.stringify(coalesce)}`, async () => {
+    it(`contains only the error's name, message and code: with coalesce: ${JSON.stringify(coalesce)}`, async () => {
       const { remoteEnd } = failing(error, { coalesce });
       remoteEnd.post([1, 2, 3].map((id) => request("fail", undefined, id)));
       await until(() => remoteEnd.received.flat().length === 3);
@@ -110,7 +110,7 @@ describe("the response for an error", () => {
     });
   }
 
-  it("is the same after progress", async () => {
+  it("contains only the error's name, message and code: after progress", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("work", (_, { progress }) => {
       progress(0.5);
@@ -123,7 +123,7 @@ describe("the response for an error", () => {
     ]);
   });
 
-  it("is not sent if the failed handler was called for a notification", async () => {
+  it("is not sent if the handler was called for a notification; the error is reported to onError", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const reported = [];
     const fail = () => Promise.reject(error);
@@ -135,7 +135,7 @@ describe("the response for an error", () => {
     assert.deepEqual(reported, [error, error]);
   });
 
-  it("contains no member that an own getter computes, and no getter is called", async () => {
+  it("contains no member for which the error has a getter, and no getter is called", async () => {
     let reads = 0;
     const counting = { enumerable: true, get: () => (reads++, SECRET) };
     assert.deepEqual(
@@ -188,7 +188,7 @@ describe("the response for an error with causes and errors", () => {
     });
   });
 
-  it("contains the whole message, and one mebibyte of text in other members", async () => {
+  it("contains the whole message, and at most one mebibyte of text in all other members", async () => {
     const text = "x".repeat(10_000_000);
     const received = await errorObjectFor(new Error(text, { cause: new Error(text, { cause: new Error(text) }) }));
     assert.equal(received.message.length, text.length);
@@ -197,8 +197,8 @@ describe("the response for an error with causes and errors", () => {
   });
 });
 
-describe("an item of a stream that cannot be sent", () => {
-  it("ends the stream with the name of the exception, and does not disclose the source of a function", async () => {
+describe("a stream item that cannot be sent", () => {
+  it("ends the stream with an error that contains the name of the exception, but not the source of the function", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("bad", async function* () {
       yield () => "s3cret";

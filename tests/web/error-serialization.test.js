@@ -36,7 +36,7 @@ describe("the name of a thrown error", () => {
     assert.isUndefined((await rejectionFor(new Error("x"))).data);
   });
 
-  it("is sent for a DOMException, but the numeric code is not", async () => {
+  it("is sent for a DOMException, but its numeric code is not sent", async () => {
     const { code, message, data } = await rejectionFor(new DOMException("no room", "QuotaExceededError"));
     assert.deepEqual([code, message, data.name], [-32603, "no room", "QuotaExceededError"]);
     assert.notProperty(data, "code");
@@ -47,7 +47,7 @@ describe("the name of a thrown error", () => {
   });
 });
 
-describe("the other members of a thrown error", () => {
+describe("the additional members of a thrown error", () => {
   it("are not sent, except code and errno", async () => {
     const members = {
       status: 404,
@@ -65,17 +65,17 @@ describe("the other members of a thrown error", () => {
     });
   });
 
-  it("are not sent for a thrown object that is not an error", async () => {
+  it("are not sent if the thrown object is not an error, except its code", async () => {
     const { code, message, data } = await rejectionFor({ status: 404, message: "gone", code: -32001 });
     assert.deepEqual([code, message, data], [-32603, "gone", { code: -32001 }]);
   });
 
-  it("are not sent for a thrown array, except its strings and numbers", async () => {
+  it("are not sent if the thrown value is an array, except its strings, numbers and errors", async () => {
     const { data } = await rejectionFor([1, "a", new RangeError("x"), { status: 404 }, () => {}]);
     assert.deepEqual(data, [1, "a", { name: "RangeError", message: "x" }]);
   });
 
-  it("do not change a prototype by a member __proto__", async () => {
+  it("cannot change a prototype by the name __proto__", async () => {
     const cause = JSON.parse('{ "__proto__": { "polluted": 1 }, "name": "E", "message": "x" }');
     const { data } = await rejectionFor(new Error("x", { cause }));
     assert.deepEqual(data, { cause: { name: "E", message: "x" } });
@@ -83,7 +83,7 @@ describe("the other members of a thrown error", () => {
     assert.isUndefined({}.polluted);
   });
 
-  it("are not sent if the error has data of its own, which is sent unchanged", async () => {
+  it("are not sent if the error has its own data; only this data is sent, unchanged", async () => {
     const data = { a: 1 };
     assert.deepEqual((await rejectionFor(Object.assign(new TypeError("x"), { data, status: 1 }))).data, data);
     assert.deepEqual((await rejectionFor(new RPCError(1, "x", data, { cause: new Error("y") }))).data, data);
@@ -100,7 +100,7 @@ describe("the other members of a thrown error", () => {
       { name: "TypeError", errno: 1 },
     ],
   ]) {
-    it(`are also omitted if the thrown value is ${name}`, async () => {
+    it(`are not sent if the handler throws ${name}, and the data has the expected value`, async () => {
       const error = await rejectionFor(value);
       assert.deepEqual([error.code, error.data], [-32603, data]);
     });
@@ -108,7 +108,7 @@ describe("the other members of a thrown error", () => {
 });
 
 describe("the cause of a thrown error", () => {
-  it("arrives as the cause of the RPCError, and its own cause arrives as well", async () => {
+  it("arrives as the cause of the RPCError, together with its own cause", async () => {
     const root = Object.assign(new RangeError("root"), { code: "E_ROOT", at: 7 });
     const middle = new RPCError(-32004, "middle", { why: 1 }, { cause: "replaced below" });
     middle.cause = root;
@@ -124,7 +124,7 @@ describe("the cause of a thrown error", () => {
     assert.equal(String(error.cause.cause), "RangeError: root");
   });
 
-  it("arrives with the code of an RPCError that has no data", async () => {
+  it("arrives if the thrown error is an RPCError without data", async () => {
     const error = await rejectionFor(
       new RPCError(-32001, "Build failed", undefined, { cause: new SyntaxError("unexpected )") }),
     );
@@ -149,7 +149,7 @@ describe("the cause of a thrown error", () => {
     assert.notProperty(await rejectionFor(new TypeError("x")), "cause");
   });
 
-  it("may refer back to the error", async () => {
+  it("may refer back to the thrown error, which is not sent a second time", async () => {
     const error = new Error("a");
     error.cause = new Error("b", { cause: error });
     const arrived = await rejectionFor(error);
@@ -157,14 +157,14 @@ describe("the cause of a thrown error", () => {
     assert.notProperty(arrived.cause, "cause");
   });
 
-  it("is absent for a CallError; only the name of this error arrives", async () => {
+  it("is absent if the thrown error is a CallError; the data contains only the name CallError", async () => {
     const unconnected = new JSONRPCClient(recorder(), { timeout: 5 });
     const error = await rejectionFor(await rejection(unconnected.request("deeper")));
     assert.deepEqual(error.data, { name: "CallError" });
   });
 });
 
-describe("an AggregateError that is thrown", () => {
+describe("a thrown AggregateError", () => {
   it("arrives with its errors in data", async () => {
     const error = await rejectionFor(
       new AggregateError([new TypeError("a"), "b", Object.assign(new Error("c"), { code: 7 })], "all"),
@@ -180,7 +180,7 @@ describe("an AggregateError that is thrown", () => {
 describe("a stack", () => {
   const partsOfStack = [import.meta.url, "error-serialization", "at "];
 
-  it("is not sent, neither of the thrown error nor of any error or object in it", async () => {
+  it("of the thrown error, its causes or its other members is not sent", async () => {
     const error = new AggregateError([new Error("a")], "x", { cause: new Error("b", { cause: new TypeError("c") }) });
     Object.assign(error, { inner: new Error("d"), list: [new Error("e")] });
     error.stack = String(error.stack);
@@ -215,7 +215,7 @@ describe("a stack", () => {
 });
 
 describe("a received error object", () => {
-  it("cannot replace the default members of an error by its cause", async () => {
+  it("cannot replace the prototype, the stack or the methods of its cause", async () => {
     const cause = JSON.parse(
       '{ "name": "X", "message": "y", "stack": "s", "toString": 1, "constructor": 1, "__proto__": { "polluted": 1 }, "kept": 1 }',
     );
@@ -228,7 +228,7 @@ describe("a received error object", () => {
     assert.notEqual(error.stack, "s");
   });
 
-  it("may have a cyclic cause", async () => {
+  it("may have a cyclic cause, of which eight levels are read", async () => {
     const cause = { name: "Error", message: "again" };
     cause.cause = cause;
     let { cause: error } = await rejectionOfResponse({ code: 1, message: "x", data: { cause } });
@@ -237,7 +237,7 @@ describe("a received error object", () => {
     assert.equal(depth, 8);
   });
 
-  it("keeps data and cause of an unexpected type", async () => {
+  it("keeps a cause of an unexpected type unchanged", async () => {
     for (const cause of [5, "x", [1], { name: 1, message: "x" }]) {
       const error = await rejectionOfResponse({ code: 1, message: "x", data: { cause } });
       assert.deepEqual([error.cause, error.data], [cause, { cause }]);
@@ -309,12 +309,12 @@ describe("a handler that fails", () => {
       structuredClone(buffer, { transfer: [buffer] });
       return buffer;
     },
-    "a getter that throws a symbol": () => ({
+    "an object with a getter that throws a symbol": () => ({
       get a() {
         throw Symbol("gotcha");
       },
     }),
-    "a getter that throws an unreadable value": () => ({
+    "an object with a getter that throws an unreadable value": () => ({
       get a() {
         throw new Proxy(
           {},

@@ -40,7 +40,7 @@ describe("an error that a handler throws", () => {
     });
   });
 
-  it("is sent without data if it has none", async () => {
+  it("is sent without data if it has no data", async () => {
     assert.deepEqual(await errorObjectFor(new RPCError(5, "x")), { code: 5, message: "x" });
   });
 
@@ -56,19 +56,19 @@ describe("an error that a handler throws", () => {
     assert.deepEqual(await errorObjectFor(new Error("")), { code: -32603, message: "" });
   });
 
-  it("is sent with the code of a plain Error if the code is an integer", async () => {
+  it("is sent with its code if it is a plain Error whose code is an integer", async () => {
     assert.deepEqual(await errorObjectFor(Object.assign(new Error("x"), { code: -32004 })), {
       code: -32004,
       message: "x",
     });
   });
 
-  it("is sent with the data of a plain Error", async () => {
+  it("is sent with its data if it is a plain Error that has data", async () => {
     const error = Object.assign(new Error("x"), { code: 7, data: { a: 1 } });
     assert.deepEqual(await errorObjectFor(error), { code: 7, message: "x", data: { a: 1 } });
   });
 
-  it("becomes an internal error if its code is a string, which is sent in data", async () => {
+  it("becomes an internal error if its code is a string; the data contains this string", async () => {
     const error = Object.assign(new Error("no such file"), { code: "ENOENT" });
     assert.deepEqual(await errorObjectFor(error), { code: -32603, message: "no such file", data: { code: "ENOENT" } });
   });
@@ -80,12 +80,12 @@ describe("an error that a handler throws", () => {
     });
   }
 
-  it("becomes an internal error if it is a DOMException with any code", async () => {
+  it("becomes an internal error if it is a DOMException, whatever its code is", async () => {
     const { code, message } = await errorObjectFor(new DOMException("no luck", "DataCloneError"));
     assert.deepEqual([code, message], [-32603, "no luck"]);
   });
 
-  it("becomes an internal error if it is another object with a code", async () => {
+  it("becomes an internal error if it is an object with a code, but not an Error", async () => {
     assert.equal((await errorObjectFor({ code: -32001, message: "x" })).code, -32603);
   });
 
@@ -96,7 +96,7 @@ describe("an error that a handler throws", () => {
   }
 
   for (const value of [0, "", false, "oh no", 42]) {
-    it(`becomes an internal error if it is ${JSON.stringify(value)}, which is sent in data`, async () => {
+    it(`becomes an internal error whose data is the thrown value: ${JSON.stringify(value)}`, async () => {
       assert.deepEqual(await errorObjectFor(value), { ...internal, data: value });
     });
   }
@@ -177,7 +177,7 @@ describe("an error that a handler throws", () => {
     assert.deepEqual([error.code, error.message, error.data], [-32002, "Gate failed", { gate: "lint", findings: [1] }]);
   });
 
-  it("can be rethrown by a handler whose own call has failed with this error", async () => {
+  it("keeps its code, message and data if it comes from a call of the handler to another peer", async () => {
     const first = channel();
     const second = channel();
     const back = new JSONRPCClient(first.near);
@@ -262,7 +262,7 @@ describe("instanceof", () => {
   });
 });
 
-describe("a response of a peer whose wasm has trapped", () => {
+describe("an error response with the reason peer-died", () => {
   it("is an error of the application if its code is not -32603", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const call = rejection(new JSONRPCClient(transport).request("a"));
@@ -273,7 +273,7 @@ describe("a response of a peer whose wasm has trapped", () => {
     assert.deepEqual([thrown.code, thrown.data], [-32010, data]);
   });
 
-  it("ends its call with the reason peer-died, for any method", async () => {
+  it("ends a call or a stream with a CallError if its code is -32603", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
     const call = client.request("work");

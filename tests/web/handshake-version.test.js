@@ -10,7 +10,10 @@ const isHello = (message) => message?.method === "rpc.hello";
 const isRefusal = (message) => message?.error?.data?.reason === "incompatible-version";
 const refusals = (scriptedPeer) => scriptedPeer.received.filter(isRefusal);
 
-/** Returns two ports. Each hello, response or refusal between them gets this version before it arrives. */
+/**
+ * Returns two ports. Each hello, response or refusal between them gets this version before it arrives. `seen` contains
+ * all messages between the ports.
+ */
 function portsOfVersion(version) {
   const [near, nearFar] = ports();
   const [far, farFar] = ports();
@@ -42,8 +45,8 @@ function asWorker(port) {
 const kinds = { port: (port) => port, worker: asWorker };
 
 for (const [kind, targetOf] of Object.entries(kinds)) {
-  describe(`a peer with another version over a ${kind}`, () => {
-    it("gets a refusal that has this peer's version, and connect rejects at once with both versions", async () => {
+  describe(`over a ${kind}, a peer with another version`, () => {
+    it("gets a refusal with the version 1, and connect rejects at once with an error that names both versions", async () => {
       const [port, far] = ports();
       const scriptedPeer = new ScriptedPeer(far);
       const timers = countTimers();
@@ -70,7 +73,7 @@ for (const [kind, targetOf] of Object.entries(kinds)) {
       assert.isAtMost(scriptedPeer.received.filter(isHello).length, 1);
     });
 
-    it("makes connect reject at once with both versions if it refuses the hello", async () => {
+    it("that refuses the hello makes connect reject at once with an error that names both versions", async () => {
       const [port, far] = ports();
       const scriptedPeer = new ScriptedPeer(far);
       const connecting = rejection(connect(targetOf(port), { connectTimeout: 0 }));
@@ -82,7 +85,7 @@ for (const [kind, targetOf] of Object.entries(kinds)) {
       assert.match(message, /version 3\b.*version 1\b/);
     });
 
-    it("makes connect reject at once if it responds to the hello, and nothing is sent through its port", async () => {
+    it("that responds to the hello makes connect reject at once, and gets nothing through the port of its response", async () => {
       const [port, far] = ports();
       const scriptedPeer = new ScriptedPeer(far);
       const connecting = rejection(connect(targetOf(port), { connectTimeout: 0 }));
@@ -92,7 +95,7 @@ for (const [kind, targetOf] of Object.entries(kinds)) {
       assert.deepEqual(end.received, []);
     });
 
-    it("does not connect: connect rejects at both peers", async () => {
+    it("cannot connect: connect rejects at both peers", async () => {
       const { near, far, seen } = portsOfVersion(2);
       const options = { connectTimeout: 0 };
       const rejections = [rejection(connect(targetOf(near), options)), rejection(connect(targetOf(far), options))];
@@ -105,7 +108,7 @@ for (const [kind, targetOf] of Object.entries(kinds)) {
 }
 
 describe("a hello with another version", () => {
-  it("gets one refusal after connect is called if the hello arrived before", async () => {
+  it("gets one refusal if it arrived before connect was called", async () => {
     const [port, far] = ports();
     const scriptedPeer = new ScriptedPeer(far);
     scriptedPeer.hello(hexId(0), { version: 2 });
@@ -173,7 +176,7 @@ describe("a hello with another version", () => {
 describe("a version that is not an integer from 1 to 2^53 - 1", () => {
   const versions = [undefined, null, 0, -1, 1.5, NaN, Infinity, 2 ** 53, 1e300, "1", "2", [1], { major: 2 }, true];
 
-  it("in a hello makes the connection ignore the hello, and a valid hello begins the session", async () => {
+  it("in a hello makes the connection ignore this hello; a later valid hello begins the session", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { connectTimeout: 0 });
     await scriptedPeer.nextHello();
@@ -190,7 +193,7 @@ describe("a version that is not an integer from 1 to 2^53 - 1", () => {
     await connecting;
   });
 
-  it("in a response makes the connection ignore the response and close its port", async () => {
+  it("in a response makes the connection ignore the response, and send nothing through its port", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { connectTimeout: 0 });
     const hello = await scriptedPeer.nextHello();
@@ -204,7 +207,7 @@ describe("a version that is not an integer from 1 to 2^53 - 1", () => {
     await connecting;
   });
 
-  it("in a refusal makes connect reject with the reason refused; the version 1 has the same effect", async () => {
+  it("in a refusal makes connect reject with the reason refused, as the library's own version 1 does", async () => {
     for (const version of [...versions, 1]) {
       const { port, scriptedPeer } = scriptedPort();
       const connecting = rejection(connect(port, { connectTimeout: 0 }));

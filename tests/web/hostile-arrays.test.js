@@ -8,7 +8,7 @@ import { scriptedChannel, recorder } from "./support/transports.js";
 import { afterThisTest } from "./support/cleanup.js";
 import { rejection, until } from "./support/outcomes.js";
 
-/** The length makes an iteration noticeable, and still lets the run end. */
+/** An iteration over an array of this length takes a noticeable time, but the run still ends. */
 const LENGTH = 2 ** 27;
 
 const holes = (...items) => Object.assign([], items, { length: LENGTH });
@@ -18,7 +18,7 @@ const note = { jsonrpc: "2.0", method: "n" };
 const idsOf = { bigint: (n) => (1n << 64n) * BigInt(n + 1), number: (n) => 1e6 + n };
 
 describe("a batch", () => {
-  it("of responses whose ids have equal hashes takes about as long as a batch with other ids", async function () {
+  it("of responses whose ids have equal hashes is not much slower than a batch with other ids", async function () {
     this.timeout(60_000);
     const transport = recorder();
     const peer = new JSONRPCPeer(transport, { onError() {} });
@@ -46,7 +46,7 @@ describe("a batch", () => {
     return { transport, peer: new JSONRPCPeer(transport, { onError() {} }) };
   }
 
-  it("is dropped if one of its messages ends the session, and its responses end no call of the next session", async () => {
+  it("is not handled further after one of its messages has ended the session: its responses end no later call", async () => {
     const { transport, peer } = peerOnLosableTransport();
     let ran = 0;
     let next;
@@ -86,9 +86,9 @@ describe("a batch", () => {
   });
 });
 
-describe("an array of holes", () => {
+describe("an array with holes", () => {
   for (const [name, make] of Object.entries({
-    "of nothing else": () => holes(),
+    "and nothing else": () => holes(),
     "that begins with a message": () => holes(note),
     "between messages": () => [note, , note], // eslint-disable-line no-sparse-arrays
   })) {
@@ -112,7 +112,7 @@ describe("an array of holes", () => {
     assert.deepEqual([await remoteEnd.unreadBeforeResponse(), events], [[], []]);
   });
 
-  it("is read in a short time as the features of a hello or of a response", async () => {
+  it("is read in a short time if it is the list of features in a hello or a response", async () => {
     const sent = [];
     const listeners = {};
     const target = {
@@ -137,7 +137,7 @@ describe("an array of holes", () => {
     (await connecting).destroy();
   });
 
-  it("is sent without its holes in an error, in a short time", () => {
+  it("in an error is sent without its holes, and in a short time", () => {
     const transport = recorder();
     new JSONRPCServer(transport).method("check", (params) => {
       throw Object.assign(new Error("invalid", { cause: params.list }), {

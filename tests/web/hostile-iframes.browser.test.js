@@ -1,6 +1,6 @@
 // Attackers that imitate the peer: iframes and windows of any origin, and scripts in the page that only post messages
 // and dispatch events. A script in the page can also replace `MessagePort.prototype.postMessage`, or post to the iframe
-// as the page. Code in the same realm is not protected from such a script, so the tests do not include one.
+// as the page. Code in the same realm is not protected from such a script, so the tests contain no such script.
 
 import { assert } from "chai";
 import { JSONRPCPeer, windowTransport } from "./support/portway.js";
@@ -11,7 +11,7 @@ import { deferred, isOpen, until } from "./support/outcomes.js";
 import { hostileMessages } from "./fixtures/hostile-messages.js";
 import "./fixtures/message-counter.js";
 
-/** Records all messages that this window receives, beside the listeners of the library. */
+/** Records all messages that this window receives. The listeners of the library receive these messages, too. */
 function recordMessages() {
   const events = [];
   const listener = (event) => events.push(event);
@@ -35,8 +35,8 @@ const untilMessage = (seen, source, type) =>
   until(() => seen.events.some((event) => event.source === source && event.data?.type === type), `no ${type}`);
 
 /**
- * Opens an iframe with a peer. `ready` creates the peer of this page, and makes a call at each peer. Both calls stay
- * pending.
+ * Opens an iframe with a peer. `ready` creates the peer of this page, and starts one call in each direction. Both calls
+ * stay pending.
  */
 async function openAttackedIframe({ link, kind, late }) {
   const { options, frameOptions, query } = kind;
@@ -221,7 +221,7 @@ for (const link of ["windowTransport", "connect"]) {
         assert.deepEqual(got, []);
       });
 
-      it("is safe from an iframe that a script creates, and removes before its messages arrive", async () => {
+      it("is safe from the messages of an iframe that a script removes before the messages arrive", async () => {
         const attacked = await openAttackedIframe({ link, kind });
         const connection = await attacked.ready();
         const all = hostileMessages(withoutPorts(attacked.seen.messages), () => {});

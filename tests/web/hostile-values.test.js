@@ -48,7 +48,7 @@ describe("a name that every object inherits", () => {
       assert.deepEqual([error.code, error.message, id, more], [-32601, `Method not found: ${name}`, name, []]);
     });
 
-    it(`can be a method, a notification and an id: ${name}`, async () => {
+    it(`can be a method, a notification or an id: ${name}`, async () => {
       const { near, far } = channel();
       const events = [];
       new JSONRPCServer(far).method(name, (params) => params).onNotify(name, (params) => void events.push(params));
@@ -61,7 +61,7 @@ describe("a name that every object inherits", () => {
     });
   }
 
-  it("has no special effect in params, in data, in ids of a batch, in tokens, and as a member of a message", async () => {
+  it("has no special effect in params, in data, in ids of a batch, in tokens, or as a member of a message", async () => {
     const evil = () =>
       JSON.parse('{ "__proto__": { "polluted": 1 }, "constructor": { "prototype": { "polluted": 1 } } }');
     const { transport, remoteEnd } = scriptedChannel();
@@ -132,7 +132,7 @@ describe("an id", () => {
     });
   }
 
-  it("is 0 in the response if it was -0", () => {
+  it("is 0 in the response if it is -0 in the request", () => {
     assert.equal(repliesTo({ jsonrpc: "2.0", method: "echo", id: -0 })[0].id, 0);
   });
 
@@ -262,7 +262,7 @@ describe("a message", () => {
     assert.deepEqual(repliesTo(message), [{ jsonrpc: "2.0", result: [1], id: 1 }]);
   });
 
-  it("does not affect other calls if its getters return another value at each read", async () => {
+  it("does not affect other calls if its getters return a different value at each read", async () => {
     const values = [1, "1", {}, null, "echo", undefined, 2 ** 60, [], "2.0", () => {}];
     let reads = 0;
     const unsteady = new Proxy(
@@ -300,14 +300,14 @@ describe("a message", () => {
     assert.deepEqual(repliesTo([evil]), []);
   });
 
-  it("may have params of any depth, which the handler receives unchanged over a transport that does not clone", () => {
+  it("may have params of any depth if the transport does not clone", () => {
     let deep = {};
     for (let level = 0; level < 100_000; level++) deep = { deep };
     const [{ result }] = repliesTo({ jsonrpc: "2.0", method: "echo", params: deep, id: 1 });
     assert.equal(result, deep);
   });
 
-  it("rejects its call if it is too deep to be cloned, and a deep error is shortened", async () => {
+  it("makes at most its own call fail if it is too deep to be cloned, and an error with a deep member is sent", async () => {
     const { near, far } = channel();
     const nested = () => {
       let deep = {};
@@ -333,7 +333,7 @@ describe("a message", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("may contain numbers that JSON cannot express, in params and results", async () => {
+  it("may have params and results with numbers that JSON cannot express", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("echo", (params) => params);
     const numbers = [-0, NaN, Infinity, -Infinity, 2 ** 53 + 2, 2n ** 64n, 5e-324];

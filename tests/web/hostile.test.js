@@ -25,7 +25,7 @@ function createPeer(options) {
 }
 
 describe("messages with getters that throw, over a transport that does not clone", () => {
-  it("end the call that they respond to, if their id can be read", async () => {
+  it("end the call to which they respond if their id can be read", async () => {
     const { transport, peer: client } = createPeer();
     const call = client.request("a");
     transport.deliver({ jsonrpc: "2.0", id: 1, error: throwing("code") });
@@ -42,7 +42,7 @@ describe("messages with getters that throw, over a transport that does not clone
     assert.deepEqual(await Promise.all(calls), ["of 1", "of 2", "of 3"]);
   });
 
-  it("are read once, so that a getter that throws at the second read leaves no call or request open", async () => {
+  it("are read only once: getters that would throw at a second read leave no call or request open", async () => {
     const { transport, errors, peer: both } = createPeer({ limits: { inFlight: 3 } });
     both.method("echo", (params) => params);
     /** Returns a message whose getters throw at the second read. */
@@ -81,7 +81,7 @@ describe("messages with getters that throw, over a transport that does not clone
     assert.deepEqual(errors, []);
   });
 
-  it("may deliver other messages while they are read", async () => {
+  it("may deliver other messages while the library reads their members", async () => {
     const { transport, peer: client } = createPeer();
     const calls = ["a", "b", "c", "d"].map((method) => client.request(method));
     const answer = (id) => ({ jsonrpc: "2.0", id, result: id });
@@ -95,7 +95,7 @@ describe("messages with getters that throw, over a transport that does not clone
     assert.deepEqual(await Promise.all(calls), [1, 2, 3, 4]);
   });
 
-  it("are invalid for validateMessage; other getters may call validateMessage without an effect on the result", () => {
+  it("are invalid for validateMessage; a getter may call validateMessage without an effect on the outer result", () => {
     const { proxy, revoke } = Proxy.revocable([], {});
     revoke();
     for (const message of [proxy, [proxy], throwing("id")]) assert.isFalse(validateMessage(message).isValid);
@@ -112,7 +112,7 @@ describe("messages with getters that throw, over a transport that does not clone
 
 describe("an onError that throws", () => {
   it("does not prevent the response to a request, and throws nothing to the transport", async () => {
-    // Other tests may have printed errors in this second, and the library limits the lines of a second.
+    // The library limits the number of lines that it prints in a second, and other tests may have just printed lines.
     await pause(1_000);
     const { transport, peer: server } = createPeer({ onError: boom });
     server.method("a", () => 1).onNotify("n", boom);
@@ -133,7 +133,7 @@ describe("an onError that throws", () => {
 });
 
 describe("a handler's result", () => {
-  it("may be a promise of a promise, or any nested thenables", async () => {
+  it("may consist of nested promises and thenables", async () => {
     const { transport, peer: server } = createPeer();
     server.method("a", () => ({ then: (done) => done(Promise.resolve({ then: (last) => last(5) })) }));
     server.method("b", () => ({ then: (done) => done(throwing("then")) }));
@@ -143,7 +143,7 @@ describe("a handler's result", () => {
     assert.deepEqual(replies, [5, "boom"]);
   });
 
-  it("becomes one error if it is a promise of itself", async () => {
+  it("causes one error response if it is a thenable that resolves to itself", async () => {
     const { transport, peer: server } = createPeer();
     server.method("a", () => {
       const promise = { then: (done) => done(promise) };
@@ -156,7 +156,7 @@ describe("a handler's result", () => {
     );
   });
 
-  it("is sent without its transfer list if the handler throws", async () => {
+  it("is replaced by an error without the transfer list if the handler throws", async () => {
     const { transport, peer: server } = createPeer();
     server.method("a", (_, { transfer }) => {
       transfer([new ArrayBuffer(8)]);
@@ -200,7 +200,7 @@ describe("a sent batch that is longer than the limit for received batches", () =
     assert.equal(transport.sent.length, 1);
   });
 
-  it("gets its responses in one array with requests, and only the number of requests is limited", async () => {
+  it("may get its responses in one array with requests: only the requests count for the limit", async () => {
     const { transport, peer: server } = createPeer({ limits: { batchItems: 2 } });
     server.method("a", () => 1);
     const requests = (count) => Array.from({ length: count }, (_, id) => ({ jsonrpc: "2.0", method: "a", id }));
@@ -217,7 +217,7 @@ describe("many calls at once", () => {
   const many = 50_000;
   const assertQuick = (start) => assert.isBelow(performance.now() - start, 10_000);
 
-  it("get their responses in any order without delay", async () => {
+  it("get their responses without delay", async () => {
     const { transport, peer: client } = createPeer();
     const calls = Array.from({ length: many }, () => client.request("a"));
     const start = performance.now();
@@ -235,7 +235,7 @@ describe("many calls at once", () => {
     await Promise.all(calls);
   });
 
-  it("may share one signal, and leave no listeners on it", async () => {
+  it("may share one signal, and leave no listeners on this signal", async () => {
     const { transport, peer: client } = createPeer();
     const controller = new AbortController();
     let listeners = 0;

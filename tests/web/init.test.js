@@ -31,7 +31,7 @@ describe("before init", () => {
     port2.close();
   });
 
-  it("a transport can be created, and delivers earlier messages to a server that is created after init", async () => {
+  it("a transport can be created, and buffers messages for a server that is created after init", async () => {
     const copy = await freshCopy();
     const { port1, port2 } = new MessageChannel();
     const transport = copy.portTransport(port1);
@@ -51,7 +51,7 @@ describe("init", () => {
     assert.isTrue(await works(copy));
   });
 
-  it("can be called repeatedly, even at the same time", async () => {
+  it("can be called repeatedly, even concurrently", async () => {
     const copy = await freshCopy();
     await Promise.all([copy.default(), copy.default(), copy.default()]);
     await copy.default();
@@ -102,7 +102,7 @@ describe("init", () => {
     });
   }
 
-  it("rejects all concurrent calls with the same error if it fails", async () => {
+  it("rejects concurrent calls with the same error if the first call fails", async () => {
     const copy = await freshCopy();
     const first = copy.default(new Uint8Array(4));
     const [a, b] = await Promise.all([rejection(first), rejection(copy.default())]);
@@ -133,14 +133,14 @@ describe("initSync", () => {
 });
 
 describe("portway/inline", () => {
-  it("has the same exports as the main module, and needs no file", async () => {
+  it("has the same exports as the main module, and needs no wasm file", async () => {
     const inline = await import(packaged("inline.js"));
     assert.sameMembers(Object.keys(inline), Object.keys(await freshCopy()));
     await inline.default();
     assert.isTrue(await works(inline));
   });
 
-  it("has a server that works with a client of the main module, and recognizes the RPCError of the main module", async () => {
+  it("exports a server that works with a client of the main module and recognizes an RPCError of the main module", async () => {
     const { JSONRPCServer, portTransport } = await import(packaged("inline.js"));
     const { JSONRPCClient, RPCError } = await import("./support/portway.js");
     const { near, port2 } = channel();

@@ -44,7 +44,10 @@ async function requestMany(count) {
   return { begun, reasons: refused.map(({ error }) => error.data.reason) };
 }
 
-/** Makes three calls in one turn, the second with these params. Returns the list that is sent after the first call. */
+/**
+ * Makes three calls in one turn, the second with these params. The first call is sent alone. Returns the list of the
+ * other two calls, or an empty array if each of them is sent alone.
+ */
 async function listOfOneTurn(params) {
   const { transport, remoteEnd } = scriptedChannel();
   const client = new JSONRPCClient(transport, { coalesce: true });
@@ -56,7 +59,7 @@ async function listOfOneTurn(params) {
 
 /**
  * Returns the number of items that a server with endless generators sends for this credit. An item takes `busy` ms.
- * `turns` is the number of additional turns. Without them, only microtasks run before the items are counted.
+ * `turns` is the number of additional turns. If it is 0, only microtasks run before the items are counted.
  */
 async function flood(credit, { streams = 1, busy = 0, turns = 0 } = {}) {
   const transport = recorder();
@@ -76,8 +79,8 @@ async function flood(credit, { streams = 1, busy = 0, turns = 0 } = {}) {
 }
 
 /**
- * Sends messages over WIPC to a server. If its handlers end, nothing reads its responses. Returns the number of
- * requests that reached the handler, and the text of the responses.
+ * Sends messages over WIPC to a server. If the handlers end, the test does not read the responses. Returns the number
+ * of requests that reached the handler, and the text of the responses.
  */
 async function sendOverWipc(messages, handler) {
   let count = 0;
@@ -310,7 +313,7 @@ const tests = {
 
   "coalesced-values": async (limit) => {
     stopClock();
-    // The array also counts.
+    // The array of the params also counts as a value.
     assert.lengthOf(await listOfOneTurn(Array(limit - 1).fill(1)), 2);
     assert.lengthOf(await listOfOneTurn(Array(limit).fill(1)), 0);
   },
@@ -429,7 +432,7 @@ const tests = {
     assert.instanceOf(await start(limit + 1), RangeError);
   },
 
-  // The value of this row is a factor of the timeout.
+  // The value of this row is a number by which the timeout is multiplied.
   "total-timeout": async (factor) => {
     // The timeout is long because a busy machine may stop the test for a tenth of a second.
     const timeout = 250;
@@ -480,8 +483,8 @@ async function loadTable() {
 
 const rows = (await loadTable()).filter(({ drivers }) => drivers.includes("tests/web/limits-table.test.js"));
 
-describe("the limit of the table", () => {
-  it("has a test for each row, and a row for each test", () => {
+describe("in the table of limits,", () => {
+  it("each row has a test, and each test has a row", () => {
     assert.sameMembers(
       [...Object.keys(tests), ...Object.keys(timeLimits)],
       rows.map(({ name }) => name),
@@ -489,11 +492,11 @@ describe("the limit of the table", () => {
   });
 
   for (const { name, value } of rows.filter(({ name }) => name in tests)) {
-    it(`${name} is ${value}, and ${value} + 1 exceeds it`, () => tests[name](value)).timeout(60_000);
+    it(`${name} is ${value}, and ${value} + 1 exceeds this limit`, () => tests[name](value)).timeout(60_000);
   }
 
   const timed = rows.filter(({ name }) => name in timeLimits);
-  it(`${timed.map(({ name, value }) => `${name} is ${value} ms`).join(", ")}, and no operation ends earlier`, async () => {
+  it(`${timed.map(({ name, value }) => `${name} is ${value} ms`).join(", ")}, and each operation ends after about this time`, async () => {
     const run = async ({ name, value }) => {
       const start = performance.now();
       const outcome = await timeLimits[name]();

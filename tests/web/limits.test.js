@@ -33,7 +33,7 @@ describe("the limit", () => {
     assert.lengthOf(transport.sent[0], 2);
   });
 
-  it("inFlight makes the server refuse a further request with -32600, and accept one after a running request has ended", async () => {
+  it("inFlight makes the server refuse a further request with -32600 until a running request has ended", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const finishers = [];
     new JSONRPCServer(transport, { limits: { inFlight: 2 } }).method(
@@ -61,7 +61,7 @@ describe("the limit", () => {
     assert.deepEqual([error.code, id, started], [-32600, 1025, 1024]);
   });
 
-  it("inFlight counts the errors that wait for the other responses of their batch", async () => {
+  it("inFlight counts the error responses that wait for the other responses of their batch", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const finishers = [];
     new JSONRPCServer(transport).method("work", () => new Promise((resolve) => finishers.push(resolve)));
@@ -110,7 +110,7 @@ describe("the limit", () => {
     assert.lengthOf(finishers, 2);
   });
 
-  it("inFlight does not affect notifications or a thousand requests that end at once", async () => {
+  it("inFlight does not refuse notifications, or a thousand requests whose handlers return at once", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     let notes = 0;
     new JSONRPCServer(transport, { limits: { inFlight: 1 } })

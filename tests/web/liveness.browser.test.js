@@ -42,7 +42,7 @@ describe("if both peers can see each other's locks", () => {
     ["is terminated", ({ started }) => started.terminate()],
     ["closes itself", ({ peer }) => peer.notify("close")],
   ]) {
-    it(`the pending calls to a worker that ${how} end within a second`, async () => {
+    it(`pending calls to a worker end within a second after the worker ${how}`, async () => {
       const started = worker(file);
       const sessions = recordSessions({ heartbeat: 0 });
       const peer = await connected(started, sessions);
@@ -59,18 +59,18 @@ describe("if both peers can see each other's locks", () => {
   }
 
   for (const [when, act] of Object.entries({
-    "right after it is connected": () => {},
-    "right after the first response": (peer) => peer.request("echo"),
+    "right after connect resolves": () => {},
+    "right after its first response": (peer) => peer.request("echo"),
   })) {
     for (const [kind, connectTo] of Object.entries({
       "a worker": (started) => connected(started, { heartbeat: 0 }),
-      "a worker that is connected through a port": async (started) => {
+      "a worker connected through a port": async (started) => {
         const { port1, port2 } = new MessageChannel();
         started.postMessage({ port: port2 }, [port2]);
         return connected(port1, { heartbeat: 0 });
       },
     })) {
-      it(`the pending calls to ${kind} that is terminated ${when} end within a second, 12 times`, async () => {
+      it(`pending calls end within a second if ${kind} is terminated ${when}, in each of 12 attempts`, async () => {
         for (let n = 0; n < 12; n++) {
           const started = worker(file, kind === "a worker" ? {} : { port: "" });
           const peer = await connectTo(started);
@@ -86,7 +86,7 @@ describe("if both peers can see each other's locks", () => {
     }
   }
 
-  it("a blocked worker stays in its session, however short the heartbeat is", async () => {
+  it("a worker stays in its session while it is blocked for longer than the heartbeat", async () => {
     const sessions = recordSessions({ heartbeat: 150 });
     const peer = await connected(worker(file), sessions);
     await untilLockRequested(peer);
@@ -94,7 +94,7 @@ describe("if both peers can see each other's locks", () => {
     assert.deepEqual(sessions.events, [1]);
   });
 
-  it("a destroyed peer releases its lock and requests no other lock", async () => {
+  it("a destroyed peer releases its lock, and no longer requests the lock of the other peer", async () => {
     const before = await navigator.locks.query();
     const peer = await connected(worker(file));
     await untilLockRequested(peer);
@@ -129,7 +129,7 @@ describe("a stolen lock", () => {
     ["a worker", () => worker(file)],
     ["an iframe", () => connectingIframe()],
   ]) {
-    it(`does not end the session with ${kind} that responds, and the later end of the peer is still noticed`, async () => {
+    it(`does not end the session with ${kind} if the peer still responds, and a later end of the peer is noticed`, async () => {
       const sessions = recordSessions({ heartbeat: 900 });
       const started = target();
       const peer = await connected(started, sessions);
@@ -149,7 +149,7 @@ describe("a stolen lock", () => {
     });
   }
 
-  it("does not end the session with a worker that responds after this page is no longer blocked", async () => {
+  it("does not end the session if this page is blocked for a second, and the worker responds afterwards", async () => {
     const sessions = recordSessions();
     const peer = await connected(worker(file), sessions);
     await untilLockRequested(peer);
@@ -164,7 +164,7 @@ describe("a stolen lock", () => {
 });
 
 describe("if the peer has no locks", () => {
-  it("the pending calls to a terminated worker end within about the time of the heartbeat", async () => {
+  it("pending calls end as unresponsive about one heartbeat after the worker is terminated", async () => {
     const started = worker(file, { lockless: 1 });
     const peer = await connected(started, { heartbeat: 600 });
     const hanging = timedRejection(peer.request("hang", [], { timeout: 0 }));
@@ -196,7 +196,7 @@ describe("if the peer has no locks", () => {
     assert.equal(await resultAfterBlock(peer, "relayed"), "late");
   });
 
-  it("the heartbeat keeps an idle session open", async () => {
+  it("the heartbeat keeps a session open while no other messages are exchanged", async () => {
     const sessions = recordSessions({ heartbeat: 150 });
     const peer = await connected(worker(file, { lockless: 1, heartbeat: 150 }), sessions);
     const call = peer.request("sleep", [900], { timeout: 0 });
@@ -246,7 +246,7 @@ describe("if the peer has no locks", () => {
 });
 
 describe("a silent peer", () => {
-  it("gets a ping before it counts as unresponsive, and later calls are sent", async () => {
+  it("gets a ping before it counts as unresponsive, and later calls are still sent", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { heartbeat: 300 });
     const end = await scriptedPeer.open();
@@ -278,7 +278,7 @@ describe("a silent peer", () => {
     call.catch(() => {});
   });
 
-  it("gets a pong in response to its ping", async () => {
+  it("gets a pong if it sends a ping", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port);
     const end = await scriptedPeer.open();
@@ -298,7 +298,7 @@ describe("a lock that the peer announces", () => {
     assert.equal((await rejection(peer.request("a", [], { timeout: 0 }))).reason, "unresponsive");
   });
 
-  it("does not replace the heartbeat at a port if this page holds the lock", async () => {
+  it("does not replace the heartbeat of a session over a port if this page itself holds the lock", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { heartbeat: 300 });
     const end = await scriptedPeer.open({ session: hexId(4) });

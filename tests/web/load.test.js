@@ -15,7 +15,7 @@ function shuffled(list, seed = 42) {
 }
 
 describe("thousands of calls at once", () => {
-  it("each get their own result if the responses arrive in random order, with notifications between them", async () => {
+  it("each get their own result if the responses arrive in random order, with notifications between the responses", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport, { timeout: 0 });
     const calls = Array.from({ length: 10_000 }, (_, n) => client.request("a", [n]));
@@ -29,7 +29,7 @@ describe("thousands of calls at once", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("all get results from asynchronous handlers", async () => {
+  it("all get the results of asynchronous handlers", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far, { limits: { inFlight: 10_000 } }).method("double", async ([n]) => {
       for (let awaits = n % 5; awaits > 0; awaits--) await undefined;
@@ -40,7 +40,7 @@ describe("thousands of calls at once", () => {
     assert.isTrue(results.every((result, n) => result === n * 2));
   });
 
-  it("are sent in the order in which they were made, each before its notification", async () => {
+  it("and as many notifications are sent in the order in which request() and notify() were called", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport, { timeout: 0 });
     for (let n = 0; n < 5_000; n++) {
@@ -109,7 +109,7 @@ describe("memory", () => {
     assert.equal(memory.buffer.byteLength, before);
   });
 
-  it("of wasm may grow, and the library then reads the same texts from it as before", async () => {
+  it("of wasm may grow, and the library still reads the same texts from this memory", async () => {
     const { library, memory } = await copyWithMemory();
     const invalid = { jsonrpc: "1.0", method: 1 };
     const { errors } = library.validateMessage(invalid);

@@ -1,4 +1,4 @@
-// The library reports to the application each received message that cannot be deserialized, and the link still works.
+// If a received message cannot be deserialized, the library reports this to the application, and the link still works.
 // No message is unreadable in all engines, so these tests dispatch the event `messageerror` themselves.
 // `messageerror.browser.test.js` has real messages.
 
@@ -17,7 +17,7 @@ function fire(target) {
   target.dispatchEvent(inNode ? new Event("messageerror") : new MessageEvent("messageerror"));
 }
 
-/** Returns a target that exchanges messages over `port` but, like a worker, has no class of a port and no `start`. */
+/** Returns a target that exchanges messages over `port`. Like a worker, it is not a port and has no `start`. */
 function asWorker(port) {
   const target = new EventTarget();
   target.postMessage = (message, transfer) => port.postMessage(message, transfer);
@@ -51,8 +51,8 @@ const boundaries = {
 };
 
 for (const [name, make] of Object.entries(boundaries)) {
-  describe(`an unreadable message of ${name}`, () => {
-    it("is reported to onError once, ends no call if several are pending, and requests still get responses", async () => {
+  describe(`an unreadable message over ${name}`, () => {
+    it("is reported to onError once, ends no call if several calls are pending, and requests still get responses", async () => {
       const { target, transport, remoteEnd } = make();
       const errors = [];
       const peer = new JSONRPCPeer(transport, { onError: ({ message }) => errors.push(message) }).method(

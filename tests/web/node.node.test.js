@@ -42,7 +42,7 @@ describe("a worker thread of Node", () => {
     assert.deepEqual(await call, ["early"]);
   });
 
-  it("has no listener after the transport is destroyed, and still runs", async () => {
+  it("has no listener of the library after the transport is destroyed, and still runs", async () => {
     const started = worker();
     const before = started.listenerCount("message");
     const peer = new JSONRPCPeer(workerTransport(started));
@@ -66,7 +66,7 @@ describe("a worker thread of Node that exits", () => {
     ["throws", "throw new Error('no luck')"],
     ["has a syntax error", "no luck"],
   ]) {
-    it(`during its start makes pending calls end, and the error has the cause: the script ${fault}`, async () => {
+    it(`during its start ends pending calls with an error that contains the cause: the script ${fault}`, async () => {
       const client = new JSONRPCClient(workerTransport(startScript(script)), { timeout: 0 });
       const { reason, message, cause } = await rejection(client.request("a"));
       assert.equal(reason, "peer-gone");
@@ -76,7 +76,7 @@ describe("a worker thread of Node that exits", () => {
     });
   }
 
-  it("after an uncaught error makes pending calls end, and the error has the cause", async () => {
+  it("after an uncaught error ends pending calls with an error that contains the cause", async () => {
     const script = `
       const { parentPort } = require("node:worker_threads");
       parentPort.on("message", ({ id, method }) => {
@@ -110,7 +110,10 @@ describe("unreferenced objects that were not destroyed", () => {
 });
 
 describe("a process of Node", () => {
-  /** Runs the code in a new process, with imports from the package. `time` is the duration in milliseconds. */
+  /**
+   * Runs the code in a new process, with imports from the package. Returns the error and the output of the process, and
+   * its duration `time` in milliseconds.
+   */
   function run(code) {
     const source = `import init, { JSONRPCClient, JSONRPCServer, portTransport } from ${JSON.stringify(packaged("node.js"))};
       await init();
@@ -136,7 +139,7 @@ describe("a process of Node", () => {
     assert.isBelow(time, 5_000);
   });
 
-  it("exits although an ended call has a long timeout", async () => {
+  it("exits even if an ended call had a long timeout", async () => {
     const { error, time } = await run(`
       let deliver;
       const client = new JSONRPCClient({
@@ -149,7 +152,7 @@ describe("a process of Node", () => {
     assert.isBelow(time, 5_000);
   });
 
-  it("prints no warning and does not fail if calls end with errors, and the program awaits none of them", async () => {
+  it("prints no warning and does not fail if a call with a handled rejection and an unawaited batch fail", async () => {
     const { error, stderr } = await run(`
       const client = new JSONRPCClient({ send() {}, onMessage() {} });
       client.request("a").catch(() => {});

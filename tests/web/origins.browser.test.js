@@ -86,7 +86,7 @@ describe("a window transport with the option origin", () => {
     "a host with a common suffix": (origin) => origin.replace("127.0.0.1", "evil-127.0.0.1.example"),
   };
   for (const [name, change] of Object.entries(lookAlikes)) {
-    it(`neither receives from nor sends to an iframe if the option has ${name}`, async () => {
+    it(`neither receives from nor sends to an iframe if the option differs from the iframe's origin: ${name}`, async () => {
       const child = await scriptedIframe({ origin: origins.other });
       const origin = change(origins.other);
       assert.notEqual(origin, origins.other);
@@ -121,7 +121,7 @@ describe("a window transport with the option origin", () => {
     }
   });
 
-  it("receives from and sends to an iframe without an origin if the option is null, and from no other iframe", async () => {
+  it('with the value "null" receives from and sends to an iframe without an origin, and receives from no other iframe', async () => {
     const opaque = await scriptedIframe({ sandbox: "allow-scripts" });
     assert.deepEqual(
       [await receives(opaque, { origin: "null" }), await reaches(opaque, { origin: "null" })],
@@ -140,7 +140,7 @@ describe("a window transport with the option origin", () => {
   });
 
   for (const options of [{}, { origin: origins.other }, { origin: origins.otherPort }]) {
-    it(`sends each message once, before and after the window's first message, if an array contains the origin: ${JSON.stringify(options)}`, async () => {
+    it(`sends each message once if an array contains the window's origin, before and after the window's first message: ${JSON.stringify(options)}`, async () => {
       const child = await scriptedIframe(options);
       const transport = windowTransport(child.window, { origin: [origins.own, origins.other, origins.otherPort] });
       receivedBy(transport);
@@ -162,7 +162,7 @@ describe("a window transport with the option origin", () => {
     assert.deepEqual(child.received, [note("before")]);
   });
 
-  it("sends each message once to an iframe without an origin if an array contains null", async () => {
+  it('sends each message once to an iframe without an origin if an array contains "null"', async () => {
     const child = await scriptedIframe({ sandbox: "allow-scripts" });
     const transport = windowTransport(child.window, { origin: [origins.own, "null"] });
     transport.send(note("before"));
@@ -253,7 +253,7 @@ describe("a window transport with the option origin", () => {
 });
 
 describe("a window transport ignores", () => {
-  it("messages of its own window", async () => {
+  it("messages that the page posts to itself", async () => {
     const child = await scriptedIframe();
     const received = receivedBy(windowTransport(child.window, { origin: "*" }));
     window.postMessage(note("from myself"), "*");
@@ -271,7 +271,7 @@ describe("a window transport ignores", () => {
     assert.deepEqual(received, []);
   });
 
-  it("responses of another iframe to its call", async () => {
+  it("forged responses of another iframe to a call", async () => {
     const [child, sibling] = [await scriptedIframe(), await scriptedIframe()];
     const client = new JSONRPCClient(windowTransport(child.window));
     afterThisTest(() => client.destroy());
@@ -282,7 +282,7 @@ describe("a window transport ignores", () => {
     assert.equal(await call, "right");
   });
 
-  it("messages of another iframe without an origin, if the option is null", async () => {
+  it('messages of another iframe without an origin if the option is "null"', async () => {
     const [child, sibling] = [
       await scriptedIframe({ sandbox: "allow-scripts" }),
       await scriptedIframe({ sandbox: "allow-scripts" }),
@@ -307,8 +307,8 @@ describe("a window transport ignores", () => {
   });
 });
 
-describe("messages of several origins that are buffered until a server exists", () => {
-  it("get their responses only at their own origin: a document of another origin does not receive the response", async () => {
+describe("requests of several origins that are buffered until a server exists", () => {
+  it("get their responses only at their own origin: after a navigation, the next document gets no response to them", async () => {
     const child = await scriptedIframe();
     const transport = windowTransport(child.window, { origin: [origins.own, origins.other] });
     child.post({ jsonrpc: "2.0", method: "whoami", id: "of the first" });

@@ -6,8 +6,9 @@ import { printed } from "./support/console.js";
 import { rejection } from "./support/outcomes.js";
 
 /**
- * A transport without a peer. `lose(error, reopens, listens)` reports the loss of the peer: `reopens` if the peer may
- * return, `listens` if it still receives responses. `isWaiting()` returns whether calls are pending.
+ * Returns a transport without a peer. `lose(error, reopens, listens)` reports the loss of the peer. `reopens` is true
+ * if the peer may return. `listens` is true if the peer still receives responses. `isWaiting()` returns whether calls
+ * are pending.
  */
 function closableTransport() {
   return {
@@ -35,7 +36,7 @@ describe("a transport that reports the loss of the peer", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("ends the calls with a CallError whose cause is the reported error, if that error is not a CallError", async () => {
+  it("ends the calls with a CallError if the reported error is not a CallError; the cause is the reported error", async () => {
     const transport = closableTransport();
     const call = new JSONRPCClient(transport).request("a");
     const cause = new Error("the socket is closed");

@@ -35,7 +35,7 @@ describe("a peer", () => {
     ]);
   });
 
-  it("returns itself from method and onNotify", () => {
+  it("returns itself from method() and onNotify()", () => {
     const peer = new JSONRPCPeer(recorder());
     assert.equal(
       peer.method("a", () => {}),
@@ -101,7 +101,7 @@ describe("the remote of a peer", () => {
     }, TypeError);
   });
 
-  it("makes no call for a name that the language looks up, such as toString. request() can call this method", async () => {
+  it("makes no call for toString, because the language looks up this name; request() can call such a method", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("toString", () => "served").method("hasOwnProperty", () => "served, too");
     const peer = new JSONRPCPeer(near);
@@ -173,12 +173,12 @@ describe("a transport", () => {
   });
 });
 
-describe("handlers that call back", () => {
+describe("handlers and callbacks", () => {
   for (const [kind, pair] of [
     ["a port", channel],
     ["a transport that delivers synchronously", loopback],
   ]) {
-    it(`can call the caller, nested in both directions, over ${kind}`, async () => {
+    it(`can make nested calls in both directions, over ${kind}`, async () => {
       const { near, far } = pair();
       const here = new JSONRPCPeer(near);
       const there = new JSONRPCPeer(far);
@@ -210,7 +210,7 @@ describe("handlers that call back", () => {
       assert.deepEqual([error.code, error.data], [-32603, { reason: "destroyed" }]);
     });
 
-    it(`can make calls in callbacks of other calls, over ${kind}`, async () => {
+    it(`can make further calls after a call has ended, over ${kind}`, async () => {
       const { near, far } = pair();
       new JSONRPCServer(far).method("echo", ([n]) => n);
       const client = new JSONRPCClient(near);

@@ -4,7 +4,7 @@ import { channel, scriptedChannel, recorder } from "./support/transports.js";
 import { isOpen, pause, rejection } from "./support/outcomes.js";
 
 /** Timers are late on a busy machine. The timers of these tests are late by less than this number of milliseconds. */
-const SOON = 2_500;
+const MAX_LATENESS_MS = 2_500;
 
 /**
  * Starts a call that the test answers: `sendProgress` sends a progress value of the call, and `answer` sends the
@@ -59,10 +59,10 @@ describe("the progress of a call", () => {
     const error = await rejection(call);
     assert.deepEqual([error.reason, client.pending], ["timeout", 0]);
     assert.isAtLeast(elapsed(), 740);
-    assert.isBelow(elapsed(), 750 + SOON);
+    assert.isBelow(elapsed(), 750 + MAX_LATENESS_MS);
   });
 
-  it("does not restart the timeout of a call without onProgress, or of another call", async () => {
+  it("does not restart the timeout of a call without onProgress, or of a call with another token", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport, { timeout: 120 });
     const calls = [client.request("deaf"), client.request("other", undefined, { onProgress() {} })];
@@ -87,7 +87,7 @@ describe("the progress of a call", () => {
       clearInterval(timer);
     }
     assert.isAtLeast(elapsed(), 1_198);
-    assert.isBelow(elapsed(), 1_200 + SOON);
+    assert.isBelow(elapsed(), 1_200 + MAX_LATENESS_MS);
     assert.isAbove(seen.length, 3);
   });
 
@@ -99,10 +99,10 @@ describe("the progress of a call", () => {
     } finally {
       clearInterval(timer);
     }
-    assert.isBelow(elapsed(), 1_200 + SOON);
+    assert.isBelow(elapsed(), 1_200 + MAX_LATENESS_MS);
   });
 
-  it("can transfer buffers, which are then detached in the handler; both sides of a link can do this", async () => {
+  it("can transfer buffers in both directions, and the buffers are detached in the handlers", async () => {
     const { near, far } = channel();
     const peers = [new JSONRPCPeer(near), new JSONRPCPeer(far)];
     const remainingLengths = [];
@@ -131,13 +131,13 @@ describe("the progress of a call", () => {
 });
 
 describe("the totalTimeout of a call", () => {
-  it("ends a call without progress whose timeout is longer or disabled", async () => {
+  it("ends a call without progress if its timeout is longer or disabled", async () => {
     for (const timeout of [0, Infinity, 60_000]) {
       const client = new JSONRPCClient(recorder());
       const start = performance.now();
       const error = await rejection(client.request("slow", undefined, { timeout, totalTimeout: 50 }));
       assert.equal(error.reason, "timeout");
-      assert.isBelow(performance.now() - start, 50 + SOON);
+      assert.isBelow(performance.now() - start, 50 + MAX_LATENESS_MS);
     }
   });
 

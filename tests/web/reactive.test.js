@@ -22,14 +22,14 @@ const form = () => ({
   set: new Set([1]),
 });
 
-describe("params that contain a reactive proxy", () => {
+describe("values that contain a reactive proxy", () => {
   for (const [name, make] of Object.entries({
     reactive: () => reactive(form()),
     readonly: () => readonly(form()),
     "shallow, with a reactive member": () => shallowReactive({ ...form(), name: "Ada", tags: reactive(form().tags) }),
     "reactive, within a plain object": () => ({ ...form(), tags: reactive(form().tags), many: reactive(form().many) }),
   })) {
-    it(`arrive as plain data, alone and after another call in the same turn: ${name}`, async () => {
+    it(`arrive as plain data in params, alone and after another call in the same turn: ${name}`, async () => {
       const [near] = await connectPair(undefined, { methods: { echo: (params) => params, ping: () => "pong" } });
       const alone = await near.request("echo", make());
       const [, queued, large] = await Promise.all([

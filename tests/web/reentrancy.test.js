@@ -89,7 +89,7 @@ describe("a peer that is destroyed", () => {
       assert.deepEqual([errors, peer.pending], [[], 0]);
     });
 
-    it(`while ${name} is being sent, by a send() that then throws, makes the call reject once`, async () => {
+    it(`while ${name} is being sent, by a send() that throws afterwards, makes the call reject once`, async () => {
       const transport = recorder();
       const { peer, errors } = peerOn(transport);
       transport.send = () => {
@@ -121,7 +121,7 @@ describe("a peer that is destroyed", () => {
     assert.deepEqual(errors, []);
   });
 
-  it("and whose transport destroys the peer again in destroy() calls this destroy() once", () => {
+  it("calls the destroy() of its transport once, even if this function destroys the peer again", () => {
     const transport = recorder();
     const { peer } = peerOn(transport);
     transport.destroy = () => {
@@ -230,7 +230,7 @@ describe("a getter in the params", () => {
     });
   }
 
-  it("that sends a large message does not prevent the copy of the other params, so later changes are not sent", async () => {
+  it("that sends a large message does not prevent the copy of the other params: later changes are not sent", async () => {
     const transport = recorder();
     const { peer } = peerOn(transport, { coalesce: true });
     const params = {
@@ -251,7 +251,7 @@ describe("a getter in the params", () => {
 });
 
 describe("a handler that makes a call", () => {
-  it("does not get the response to an earlier call, which arrives in the same array as the handler's request", async () => {
+  it("does not get the response to an earlier call if this response arrives in one array with the handler's request", async () => {
     const transport = recorder();
     const peer = new JSONRPCPeer(transport);
     let innerCall;
@@ -268,7 +268,7 @@ describe("a handler that makes a call", () => {
   });
 });
 
-describe("two requests with one id", () => {
+describe("two requests with the same id", () => {
   it("are cancelled one by one, the newest first", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const signals = [];

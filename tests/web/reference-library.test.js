@@ -35,8 +35,8 @@ describe("the four messages of the protocol", () => {
   });
 });
 
-describe("the boundary of an agent and its harness", () => {
-  it("sends requests and notifications over one port", async () => {
+describe("an agent and its harness", () => {
+  it("exchange requests and notifications over one port", async () => {
     const { port1, port2 } = channel();
     const harness = portTransport(port1);
     const agent = portTransport(port2);
@@ -64,8 +64,8 @@ describe("the boundary of an agent and its harness", () => {
   });
 });
 
-describe("the boundary of a coordinator and its agents", () => {
-  it("sends and cancels tasks and receives progress, with a client and a server on one transport", async () => {
+describe("a coordinator and its agent", () => {
+  it("exchange tasks, cancellations and progress with a client and a server on each transport", async () => {
     const { near, far } = channel();
     const log = [];
     const coordinator = new JSONRPCClient(near);

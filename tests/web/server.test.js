@@ -131,7 +131,7 @@ describe("a server", () => {
     assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", result: "of the number", id: 1 });
   });
 
-  it("passes params to the handler unchanged, and undefined for missing params or null", async () => {
+  it("passes params to the handler unchanged, and passes undefined if params are missing or null", async () => {
     const { server, remoteEnd } = serving();
     const seen = [];
     server.method("see", (params) => void seen.push(params));
@@ -162,7 +162,7 @@ describe("a server", () => {
   }
 
   for (const name of ["missing", "__proto__", "constructor", "toString", "hasOwnProperty", "valueOf", "then", ""]) {
-    it(`responds with "Method not found" for "${name}"`, async () => {
+    it(`responds with "Method not found" for the method "${name}"`, async () => {
       const { remoteEnd } = serving();
       remoteEnd.post({ jsonrpc: "2.0", method: name, params: {}, id: 1 });
       const error = { code: -32601, message: `Method not found: ${name}` };
@@ -186,7 +186,7 @@ describe("a server", () => {
     assert.equal((await remoteEnd.next()).error.code, ErrorCode.MethodNotFound);
   });
 
-  it('does not register names that begin with rpc., and responds to their requests with "Method not found"', async () => {
+  it('does not register names that begin with rpc., and responds "Method not found" to requests with such names', async () => {
     const { server, remoteEnd } = serving();
     assert.throws(() => server.method("rpc.foo", () => {}), TypeError, "rpc.");
     assert.throws(() => server.onNotify("rpc.foo", () => {}), TypeError, "rpc.");
@@ -219,7 +219,7 @@ describe("a server", () => {
     assert.equal((await remoteEnd.next()).id, 1);
   });
 
-  it("does not respond to a message that looks like a response, even with an invalid id", async () => {
+  it("does not respond to a message that looks like a response, even if its id is invalid", async () => {
     const { remoteEnd } = serving();
     for (const message of [
       { jsonrpc: "2.0", id: 9 },
@@ -287,7 +287,7 @@ describe("the notifications that a server receives", () => {
     assert.deepEqual(seen, ["notification"]);
   });
 
-  it('have separate handlers: a request whose name has only a handler of onNotify() gets "Method not found"', async () => {
+  it('have handlers that requests do not run: a request for a name with only onNotify() gets "Method not found"', async () => {
     const { server, remoteEnd } = serving();
     let ran = false;
     server.onNotify("progress", () => (ran = true));

@@ -19,8 +19,8 @@ for (const [kind, query, iframeOptions, options] of [
   ["of another origin", { origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
   ["without an origin", { origin: origins.own }, { sandbox: "allow-scripts" }, { origin: "null" }],
 ]) {
-  describe(`an iframe ${kind} that reloads`, () => {
-    it("makes the pending calls end, and responds after the reload to the calls that were made during it", async () => {
+  describe(`a reloading iframe ${kind}`, () => {
+    it("makes the pending calls end, and responds after the reload to calls that were made during the reload", async () => {
       const sessions = recordSessions({ ...options, methods: { name: ([n]) => `page ${n}` } });
       const peer = await connected(connectingIframe(query, iframeOptions), sessions);
       const hanging = timedRejection(peer.request("hang", [], { timeout: 0 }));
@@ -53,8 +53,8 @@ for (const [kind, query, iframeOptions, options] of [
   ["of the page's origin", {}, {}, undefined],
   ["of another origin", { origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
 ]) {
-  describe(`messages to an iframe ${kind} that a page sends before it calls destroy()`, () => {
-    it("arrive before the goodbye and before the hello of the next connection", async () => {
+  describe(`the last messages before destroy(), to an iframe ${kind},`, () => {
+    it("arrive before the goodbye and before the next hello if the page calls destroy()", async () => {
       const element = connectingIframe(query, iframeOptions);
       let count = 0;
       for (let round = 0; round < 5; round++) {
@@ -66,7 +66,7 @@ for (const [kind, query, iframeOptions, options] of [
       assert.equal((await peer.request("kept")).length, count);
     });
 
-    it("get responses, even if the iframe then destroys its own peer", async () => {
+    it("get their responses if the iframe calls destroy()", async () => {
       for (let round = 0; round < 5; round++) {
         const peer = await connected(connectingIframe(query, iframeOptions), options);
         const call = peer.request("echo", [round]);
@@ -79,7 +79,7 @@ for (const [kind, query, iframeOptions, options] of [
 
 /**
  * Opens a session with an iframe whose messages the test sends. Returns the iframe, the peer, and the iframe's port.
- * `key` is the key that goodbyes over the window must have. Without it, the iframe sends no `rpc.key`.
+ * `key` is the key that goodbyes over the window must have. Without `key`, the iframe sends no `rpc.key`.
  */
 async function openScripted(options, key) {
   const iframe = await scriptedIframe();
@@ -146,7 +146,7 @@ describe("a goodbye over the window", () => {
     return release;
   }
 
-  it("that overtakes port messages takes effect after them, even if the next document has sent its hello", async () => {
+  it("that overtakes port messages takes effect after these messages, even if the next document has sent its hello", async () => {
     const received = [];
     const sessions = recordSessions({
       notifications: { first: () => received.push("first"), next: ([n]) => received.push(n) },
@@ -186,7 +186,7 @@ describe("a goodbye over the window", () => {
     assert.deepEqual(sessions.events, [1, "session-ended"]);
   });
 
-  it("that arrives before all port messages takes effect after them, if the iframe's hello began the session", async () => {
+  it("that arrives before all port messages takes effect after them, in a session that the iframe's hello began", async () => {
     const received = [];
     const sessions = recordSessions({ notifications: { next: ([n]) => received.push(n) } });
     const iframe = await scriptedIframe();
@@ -213,7 +213,7 @@ describe("a goodbye over the window", () => {
     assert.deepEqual(received, [0, 1, 2]);
   });
 
-  it("without port messages ends the session: at once if the document was left, otherwise after a second", async () => {
+  it("that no port message follows ends the session: at once with the reason left, otherwise after about a second", async () => {
     for (const [reason, least, most] of [
       ["left", 0, 500],
       ["closed", 500, 3_000],
@@ -233,7 +233,7 @@ describe("a goodbye over the window", () => {
 });
 
 describe("an iframe", () => {
-  it("that is removed makes its pending calls end within a second, and later calls fail", async () => {
+  it("that is removed ends the pending calls of the page within a second, and makes later calls fail", async () => {
     for (const [query, iframeOptions, options] of [
       [{}, {}, undefined],
       [{ origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
@@ -272,8 +272,8 @@ describe("an iframe", () => {
   });
 
   /**
-   * Connects an iframe, and waits until the library checks its window less often, so that a new window is noticed late.
-   * `move` appends the iframe again, which replaces its window.
+   * Connects an iframe, and waits until the library checks the window of the iframe less often. The library then
+   * notices a new window late. `move` appends the iframe again, and so replaces its window.
    */
   async function connectIframeAndWait(options) {
     const element = connectingIframe();
@@ -349,7 +349,7 @@ describe("an iframe", () => {
     ["of the page's origin", {}, {}, undefined],
     ["of another origin", { origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
   ]) {
-    it(`${kind} that navigates without a goodbye ends the session after the next document has loaded`, async () => {
+    it(`that navigates without a goodbye ends the session after the next document has loaded: an iframe ${kind}`, async () => {
       const element = connectingIframe({ ...query, mute: "" }, iframeOptions);
       const peer = await connected(element, options);
       // The load event of the iframe has fired by then.
@@ -362,7 +362,7 @@ describe("an iframe", () => {
     });
   }
 
-  it("whose old document sends pongs right after a load event, and then nothing, ends the session", async () => {
+  it("ends its session if the old document sends pongs right after a load event, and nothing afterwards", async () => {
     let loaded = false;
     const { iframe, peer, port } = await openScripted({ notifications: { first: () => (loaded = true) } });
     port.postMessage({ jsonrpc: "2.0", method: "rpc.load" });
@@ -381,7 +381,7 @@ describe("an iframe", () => {
     assert.equal(ended?.[0], "session-ended");
   });
 
-  it("that has a second load event and still responds keeps its session", async () => {
+  it("keeps its session if it still responds after a second load event", async () => {
     const sessions = recordSessions({ origin: origins.other });
     const element = connectingIframe({ origin: origins.own }, { origin: origins.other });
     const peer = await connected(element, sessions);

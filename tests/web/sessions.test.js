@@ -25,7 +25,7 @@ async function session(options) {
 
 for (const [name, endIt] of [
   ["sends a goodbye", ({ end }) => end.bye()],
-  ["sends a hello with a new name", ({ scriptedPeer }) => scriptedPeer.hello(hexId("f"))],
+  ["sends a hello with another id", ({ scriptedPeer }) => scriptedPeer.hello(hexId("f"))],
 ]) {
   describe(`when the peer ${name}`, () => {
     it("pending calls end at once, and onLost and onSession are called", async () => {
@@ -300,7 +300,7 @@ describe("between two sessions", () => {
 });
 
 describe("a peer that is destroyed", () => {
-  it("in onLost, because another peer has sent a hello, sends no response to that hello", async () => {
+  it("in onLost, after a hello has ended the session, sends no response to this hello", async () => {
     const connection = await session({ onLost: () => connection.peer.destroy() });
     // The library ignores a hello that arrives too soon after another hello.
     await pause(20);
@@ -314,7 +314,7 @@ describe("a peer that is destroyed", () => {
     );
   });
 
-  it("after it has responded to a hello with a port sends a goodbye through this port", async () => {
+  it("by the signal of connect() sends a goodbye through the port of its response to a hello", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const abort = new AbortController();
     const connecting = rejection(connect(port, { signal: abort.signal }));
@@ -341,7 +341,7 @@ describe("in one session", () => {
     assert.equal(count, 12_000);
   }).timeout(60_000);
 
-  it("a request that arrives in one array with the goodbye gets its response in that session, not in the next", async () => {
+  it("a request that arrives in one array with the goodbye gets its response in this session, not in the next", async () => {
     const lost = deferred();
     const errors = [];
     const connection = await session({

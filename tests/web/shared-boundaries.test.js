@@ -130,17 +130,6 @@ describe("clients and servers on one port", () => {
     for (const peer of [here, there, plain]) peer.destroy();
   });
 
-  it("respond in place of a server whose transport was destroyed", async () => {
-    const name = freshName();
-    const destroyedTransport = broadcastTransport(name);
-    const first = new JSONRPCServer(destroyedTransport).method("a", () => "first");
-    const second = new JSONRPCServer(broadcastTransport(name)).method("a", () => "second");
-    const { ask, far } = farEnd(broadcastTransport(name));
-    destroyedTransport.destroy();
-    assert.equal(await ask("a"), "second");
-    for (const end of [first, second, far]) end.destroy();
-  });
-
   it("each get their own context for a notification", async () => {
     const { port1, port2 } = new MessageChannel();
     const { notify, far } = farEnd(portTransport(port2));
@@ -214,6 +203,17 @@ describe("clients and servers on channels with the same name", () => {
     assert.isTrue(ids.every(Number.isSafeInteger));
     assert.isAbove(Math.abs(a - c), 1_000);
     clients.forEach((client) => client.destroy());
+  });
+
+  it("respond in place of a server whose transport was destroyed", async () => {
+    const name = freshName();
+    const destroyedTransport = broadcastTransport(name);
+    const first = new JSONRPCServer(destroyedTransport).method("a", () => "first");
+    const second = new JSONRPCServer(broadcastTransport(name)).method("a", () => "second");
+    const { ask, far } = farEnd(broadcastTransport(name));
+    destroyedTransport.destroy();
+    assert.equal(await ask("a"), "second");
+    for (const end of [first, second, far]) end.destroy();
   });
 });
 

@@ -52,7 +52,7 @@ const packings = {
   }),
 };
 
-describe("params of requests that arrived together", () => {
+describe("params of messages that arrived together", () => {
   for (const [packing, pack] of Object.entries(packings)) {
     it(`share no objects in ${packing}: one handler cannot change the params that another handler has checked`, async () => {
       const { end, used } = await connectReader();
@@ -72,7 +72,7 @@ describe("params of requests that arrived together", () => {
       );
     });
 
-    it(`in ${packing} are refused if they share an object that is too large to be copied, except in the first request`, async () => {
+    it(`in ${packing} are refused if they share an object that is too large to copy, except those of the first request`, async () => {
       const { end, used, untilReceived } = await connectReader();
       end.post(pack(requests({ name: "public", more: Array.from({ length: 100 }, (_, n) => [n]) })));
       await until(() => used.length === 1);
@@ -122,7 +122,7 @@ describe("params of requests that arrived together", () => {
     });
   }
 
-  it("that several notifications share are dropped and reported, except those of the first notification", async () => {
+  it("of notifications are dropped and reported if they share a map, except those of the first notification", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const errors = [];
     const seen = [];
@@ -142,7 +142,7 @@ describe("params of requests that arrived together", () => {
     ["shared memory", () => new SharedArrayBuffer(8)],
     ["keys", () => crypto.subtle.generateKey({ name: "AES-GCM", length: 128 }, false, ["encrypt"])],
   ]) {
-    it(`may share ${what}, because no handler can change them`, async () => {
+    it(`may share ${what}`, async () => {
       let value;
       try {
         value = await make();
@@ -211,7 +211,7 @@ describe("params of requests that arrived together", () => {
     });
   }
 
-  it("that contain one value of a megabyte in 256 requests are checked in a short time", async () => {
+  it("that share one value of a megabyte in 256 requests are checked in a short time", async () => {
     const { end, replies } = await connectWithKeepAndGrow();
     const big = { data: Array.from({ length: 100_000 }, (_, n) => n) };
     end.post(packings.columns(Array.from({ length: 256 }, (_, id) => ({ method: "keep", params: big, id: id + 1 }))));
@@ -261,7 +261,7 @@ describe("an array that repeats the same messages", () => {
     );
   }
 
-  it("gets one response for all copies of a request in a list, and each copy of a notification is handled", () =>
+  it("that is a list gets one response for all copies of a request, and runs a handler for each copy of a notification", () =>
     checkRepeatedMessages(async (handlers) => {
       const { end, untilReceived } = await connectToScripted({ features: ["batch"], ...handlers });
       end.post(array);
@@ -270,7 +270,7 @@ describe("an array that repeats the same messages", () => {
       return replies.map(({ id }) => id);
     }));
 
-  it("gets one response for all copies of a request in a batch, and each copy of a notification is handled", () =>
+  it("that is a batch gets one response for all copies of a request, and runs a handler for each copy of a notification", () =>
     checkRepeatedMessages(async ({ methods, notifications }) => {
       const { transport, remoteEnd } = scriptedChannel();
       new JSONRPCServer(transport).method("keep", methods.keep).onNotify("note", notifications.note);
@@ -279,7 +279,7 @@ describe("an array that repeats the same messages", () => {
     }));
 });
 
-it("a thousand requests with ids that are too long, and differ only at the end, are refused in a short time", async () => {
+it("a thousand requests whose ids are too long and differ only at the end are refused in a short time", async () => {
   const { transport, remoteEnd } = scriptedChannel();
   new JSONRPCServer(transport).method("keep", () => "kept");
   const long = "x".repeat(50_000);

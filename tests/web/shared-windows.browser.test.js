@@ -30,7 +30,7 @@ for (const [kind, origin] of [
   });
 }
 
-describe("transports on one window with different origins", () => {
+describe("transports with different origins on one window", () => {
   it("receive their own responses, and each method of their servers can be called", async () => {
     const origin = origins.other;
     const element = await openIframe("frame.html", { origin, query: { origin: origins.own } });
@@ -92,7 +92,7 @@ describe("a session with an iframe that was appended again, and a transport on t
   it("respond to a request once, from the end that has the method", async () => {
     const child = await scriptedIframe({ origin });
     const sessions = [];
-    /** Refuses the hello like a peer that does not support sessions. Returns whether the session has begun. */
+    /** Refuses each hello like a peer that does not support sessions. Returns whether the session has begun. */
     const refuseHellos = () => {
       for (const { id, method } of child.received.splice(0)) {
         if (method === "rpc.hello") child.post({ jsonrpc: "2.0", id, error: { code: -32601, message: "none" } });
@@ -117,7 +117,7 @@ describe("a session with an iframe that was appended again, and a transport on t
     const answers = child.received.filter(({ id }) => ["whose", "own", "none"].includes(id));
     const [whose, own, none] = answers.map(({ id, result, error }) => [id, result ?? error.code]);
     assert.lengthOf(answers, 3);
-    // The response is an error if the library has noticed that the iframe has another window.
+    // The response is an error if the library has already noticed that the iframe has another window.
     assert.include(["the session's", -32601], whose[1]);
     assert.deepEqual(
       [own, none],

@@ -1,5 +1,6 @@
 // Windows of other origins, and other windows of the same origin, cannot affect a page that listens for messages. The
-// library does not read the data of their messages. In a session, only messages of the origin of the session arrive.
+// library does not read the data of their messages. Only `connect` reads a few messages of the peer's window, even if
+// their origin differs. In a session, only messages of the origin of the session arrive.
 
 import { assert } from "chai";
 import { JSONRPCPeer, windowTransport } from "./support/portway.js";
@@ -48,7 +49,7 @@ describe("the data of a message", () => {
     });
   }
 
-  it("from the window of the peer but from another origin is not read by windowTransport", async () => {
+  it("from the peer's window, but from another origin, is not read by windowTransport", async () => {
     const otherIframe = await scriptedIframe({ origin: origins.other });
     const peer = new JSONRPCPeer(windowTransport(otherIframe.window));
     afterThisTest(() => peer.destroy());
@@ -58,7 +59,7 @@ describe("the data of a message", () => {
     assert.isEmpty(eventsOf(otherIframe, reads));
   });
 
-  it("from the window of the peer but from another origin is read by connect, for 32 of 100 messages", async () => {
+  it("from the peer's window, but from another origin, is read by connect only in 32 of 100 messages", async () => {
     const otherIframe = await scriptedIframe({ origin: origins.other });
     const connecting = rejection(connected(otherIframe.element, { connectTimeout: 1_000 }));
     const reads = recordDataReads(window);

@@ -70,7 +70,7 @@ describe("all streams of a link", () => {
     [1, 20_000],
     [256, 100],
   ]) {
-    it(`produce at most 256 items in one turn: ${count} streams with a credit of ${credit}, opened in one message`, async () => {
+    it(`produce at most 256 items in one turn (streams opened in one message: ${count}; credit of each: ${credit})`, async () => {
       const { openAll, total } = serveNumbers();
       openAll(count, credit);
       const wanted = count * credit;
@@ -80,7 +80,7 @@ describe("all streams of a link", () => {
     });
   }
 
-  it("end their turn after the first item that is complete after 4 ms or more", async () => {
+  it("end their turn with the first item that is complete 4 ms or more after the start of the turn", async () => {
     const { openAll, total } = serveNumbers(() => {
       const end = performance.now() + 2;
       while (performance.now() < end);
@@ -91,7 +91,7 @@ describe("all streams of a link", () => {
     assert.isAtMost(maximum, 6);
   });
 
-  it("send equal numbers of items while all of them have credit", async () => {
+  it("send about equal numbers of items while all streams have credit", async () => {
     const { openAll, produced, total } = serveNumbers();
     openAll(50, 1_000);
     await until(() => total() >= 10_000, "fewer items were sent");
@@ -147,7 +147,7 @@ describe("the credit of all streams of a peer", () => {
     await until(() => refused().length === 256, "the streams did not end");
   });
 
-  it("is not exceeded by later grants: a greater grant is reduced", async () => {
+  it("has the same maximum after later grants: a greater grant is reduced", async () => {
     const { remoteEnd, open, credit, cancel, items, answer } = serveNumbers();
     open("a", 65_526, "nothing");
     open("b", 2);

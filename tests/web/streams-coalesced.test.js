@@ -92,7 +92,7 @@ describe("items that are ready in one turn", () => {
     for (const { port } of items) port.close();
   });
 
-  it("are sent before an item that cannot be sent, which ends the stream", async () => {
+  it("are sent before an item that cannot be sent ends the stream", async () => {
     for (const bad of [() => {}, new WeakMap()]) {
       const [near, far] = await connectPair();
       let produced = 0;

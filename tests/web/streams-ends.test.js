@@ -68,7 +68,7 @@ describe("destroy()", () => {
     );
   });
 
-  it("of a client makes unread streams fail, and streams that are created later", async () => {
+  it("of a client makes unread streams and later streams fail", async () => {
     const client = new JSONRPCClient(recorder());
     const items = client.stream("a");
     client.destroy();

@@ -199,10 +199,20 @@ describe("a handler that returns a stream", () => {
       [0, 0, 3],
     );
   });
+
+  it("may return a ReadableStream, and the library releases its lock after it has ended", async () => {
+    let controller;
+    const readable = new ReadableStream({ start: (created) => void (controller = created) });
+    const { remoteEnd, open } = served({ wait: () => readable });
+    open("wait", 2);
+    controller.close();
+    assert.isNull((await remoteEnd.next()).result);
+    assert.isFalse(readable.locked);
+  });
 });
 
 describe("a stream that the caller cancels", () => {
-  it("ends its iterator once and gets one response, while the stream waits for credit", async () => {
+  it("ends its iterator once and gets one response if it is cancelled while it waits for credit", async () => {
     const source = scripted();
     const { remoteEnd, open, cancel, items } = served({ count: () => source });
     open("count", 2);
@@ -217,7 +227,7 @@ describe("a stream that the caller cancels", () => {
     assert.deepEqual([await remoteEnd.unreadBeforeResponse(), source.calls], [[], ["next", "next", "return"]]);
   });
 
-  it("ends its iterator once while an item is pending, and the item is not sent", async () => {
+  it("ends its iterator once if it is cancelled while an item is pending, and does not send this item", async () => {
     const item = deferred();
     const source = scripted({ next: () => item.promise });
     const { remoteEnd, open, cancel } = served({ wait: () => source });
@@ -272,7 +282,7 @@ describe("a stream that the caller cancels", () => {
     assert.deepEqual([reasons, readable.locked, await remoteEnd.unreadBeforeResponse()], [["AbortError"], false, []]);
   });
 
-  it("gets the error that its iterator throws in return()", async () => {
+  it("ends with the error that its iterator throws in return()", async () => {
     const { remoteEnd, open, cancel, errors } = served({
       async *count() {
         try {
@@ -296,16 +306,6 @@ describe("a stream that the caller cancels", () => {
     cancel();
     assert.equal((await remoteEnd.next()).error.code, ErrorCode.RequestCancelled);
     assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
-  });
-
-  it("releases the lock of its ReadableStream also if the ReadableStream ends before a cancellation", async () => {
-    let controller;
-    const readable = new ReadableStream({ start: (created) => void (controller = created) });
-    const { remoteEnd, open } = served({ wait: () => readable });
-    open("wait", 2);
-    controller.close();
-    assert.isNull((await remoteEnd.next()).result);
-    assert.isFalse(readable.locked);
   });
 });
 
@@ -374,7 +374,7 @@ describe("a request for a stream", () => {
     ]);
   });
 
-  it("is ignored if it is a notification, and so are items for an unknown stream", async () => {
+  it("is ignored if it is a notification; items for an unknown stream are also ignored", async () => {
     let runs = 0;
     const { remoteEnd } = served({ count: () => void runs++ });
     remoteEnd.post({ jsonrpc: "2.0", method: "rpc.stream", params: { method: "count", credit: 5 } });
@@ -404,7 +404,7 @@ describe("a plain request to a handler that returns a stream", () => {
         }),
     ],
   ]) {
-    it(`gets the error -32603 with a remedy for ${what}, whose iterator is ended`, async () => {
+    it(`gets the error -32603 with a remedy if the stream is ${what}, and the iterator is ended`, async () => {
       const { near, far } = channel();
       let iterator;
       new JSONRPCServer(far).method("logs", async () => (iterator = await source()));
@@ -417,7 +417,7 @@ describe("a plain request to a handler that returns a stream", () => {
     });
   }
 
-  it("gets the error -32603 for a ReadableStream, which is cancelled", async () => {
+  it("gets the error -32603 if the stream is a ReadableStream, and the ReadableStream is cancelled", async () => {
     const { near, far } = channel();
     const cancelled = deferred();
     const readable = new ReadableStream({ cancel: () => cancelled.resolve() });
@@ -456,7 +456,7 @@ describe("a plain request to a handler that returns a stream", () => {
     assert.deepEqual(await body.getReader().read(), { done: false, value: "chunk" });
   });
 
-  it("gets arrays and maps as results", async () => {
+  it("gets arrays and maps as results, because they are not streams", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("list", () => [1, 2]).method("map", () => new Map([[1, 2]]));
     const client = new JSONRPCClient(near);
@@ -479,7 +479,7 @@ describe("a cancelled stream", () => {
     assert.deepEqual(source.calls.slice(before), []);
   });
 
-  it("gets one response after its iterator has ended, with the error of the iterator, even if it is cancelled twice", async () => {
+  it("gets one response, with the error of its iterator, even if the stream is cancelled twice", async () => {
     const ended = deferred();
     const source = new ReadableStream({ cancel: () => ended.promise });
     const { open, cancel, remoteEnd } = served({ chunks: () => source });

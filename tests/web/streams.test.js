@@ -108,7 +108,7 @@ for (const [boundary, createPair] of [
 }
 
 describe("the consumer of a stream", () => {
-  it("requests the stream when it requests the first item, with the window as credit", async () => {
+  it("requests the stream only when it requests the first item; the credit is the window", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const items = client.stream("logs", { level: 1 }, { window: 7 });
@@ -133,7 +133,7 @@ describe("the consumer of a stream", () => {
     assert.equal(items[Symbol.asyncIterator](), items);
   });
 
-  it("grants credit after half of the window, for the number of items that it has read", async () => {
+  it("grants credit for the items that it has read, each time they are half of the window", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const items = new JSONRPCPeer(transport).stream("a", undefined, { window: 4 });
     const first = items.next();
@@ -199,7 +199,7 @@ describe("the consumer of a stream", () => {
       ["invalid-response", "flood", "JSON-RPC stream has more items than were asked for: flood (id=1)"],
     );
     // With a window of two, the consumer may grant a credit of one after the first item. The test does not wait for
-    // this credit, so its items are still too many.
+    // this credit, and still sends too many items.
     const next = await remoteEnd.next();
     const cancel = next.method === "rpc.credit" ? await remoteEnd.next() : next;
     assert.deepEqual(cancel, { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });

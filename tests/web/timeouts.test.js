@@ -3,19 +3,19 @@ import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/
 import { channel, loopback, scriptedChannel, recorder } from "./support/transports.js";
 import { isOpen, pause, rejection, until } from "./support/outcomes.js";
 
-/** The delay of timers that a busy machine may cause, in milliseconds. */
+/** The delay that a busy machine may add to a timer, in milliseconds. */
 const SLACK = 1_500;
 /** The rounding of the clock in browsers, in milliseconds. */
 const ROUNDING = 1.5;
 
-/** Returns the milliseconds until a call with this timeout fails. */
-async function elapsed(client, timeout) {
+/** Makes a call with this timeout, which gets no response. Returns the milliseconds until the call fails. */
+async function timeUntilFailure(client, timeout) {
   const start = performance.now();
   await rejection(client.request("slow", undefined, { timeout }));
   return performance.now() - start;
 }
 
-/** Asserts that a call ended after its timeout, and late by at most a sixteenth of the timeout and SLACK. */
+/** Asserts that a call did not end early. The call may be late by up to a sixteenth of its timeout, plus SLACK. */
 function assertInTime(elapsed, timeout) {
   assert.isAtLeast(elapsed, timeout - ROUNDING, "the call ended before its timeout");
   assert.isAtMost(elapsed, timeout + timeout / 16 + SLACK, "the call ended too long after its timeout");
@@ -46,16 +46,16 @@ describe("the timeout of a call", () => {
     }
   });
 
-  it("is the option of the call, or by default the option of the client", async () => {
+  it("is the option `timeout` of the call, or by default of its client", async () => {
     const client = new JSONRPCClient(recorder(), { timeout: 100_000 });
-    assertInTime(await elapsed(client, 30), 30);
-    assertInTime(await elapsed(new JSONRPCClient(recorder(), { timeout: 30 })), 30);
+    assertInTime(await timeUntilFailure(client, 30), 30);
+    assertInTime(await timeUntilFailure(new JSONRPCClient(recorder(), { timeout: 30 })), 30);
   });
 
   it("never ends a call early, and ends the call at most slightly late", async () => {
     const client = new JSONRPCClient(recorder());
     const timeouts = [1, 5, 16, 50, 100, 160, 250, 400];
-    const times = await Promise.all(timeouts.map((timeout) => elapsed(client, timeout)));
+    const times = await Promise.all(timeouts.map((timeout) => timeUntilFailure(client, timeout)));
     times.forEach((time, i) => assertInTime(time, timeouts[i]));
   });
 
@@ -68,7 +68,7 @@ describe("the timeout of a call", () => {
     const times = [];
     for (let i = 0; i < 12; i++) {
       await pause(17);
-      times.push(elapsed(client, 150).then((time) => assertInTime(time, 150)));
+      times.push(timeUntilFailure(client, 150).then((time) => assertInTime(time, 150)));
     }
     await Promise.all([...times, ...others]);
   });
@@ -80,7 +80,7 @@ describe("the timeout of a call", () => {
     await pause(60);
     remoteEnd.post({ jsonrpc: "2.0", id: 1, result: 1 });
     await first;
-    assertInTime(await elapsed(client), 100);
+    assertInTime(await timeUntilFailure(client), 100);
   });
 
   for (const timeout of [0, Infinity]) {
@@ -107,7 +107,7 @@ describe("the timeout of a call", () => {
       const client = new JSONRPCClient(recorder());
       const call = client.request("a", undefined, { timeout });
       assert.isTrue(await isOpen(call, 60));
-      assertInTime(await elapsed(client, 30), 30);
+      assertInTime(await timeUntilFailure(client, 30), 30);
       assert.isTrue(await isOpen(call, 30));
       client.destroy();
       await rejection(call);
@@ -124,7 +124,7 @@ describe("the timeout of a call", () => {
     });
   }
 
-  it("makes the constructor throw a RangeError if it is negative or not a number", () => {
+  it("makes the constructor of a client throw a RangeError if the option is negative or not a number", () => {
     for (const timeout of [-1, NaN, "10"]) assert.throws(() => new JSONRPCClient(recorder(), { timeout }), RangeError);
   });
 
@@ -164,7 +164,7 @@ describe("the timeout of a call", () => {
     assertInTime(await defaultTimeout, 10_000);
   });
 
-  it("ends thousands of calls", async () => {
+  it("ends each of 5 000 calls with a separate error", async () => {
     const client = new JSONRPCClient(recorder(), { timeout: 30 });
     const errors = await Promise.all(Array.from({ length: 5_000 }, () => rejection(client.request("a"))));
     assert.isTrue(errors.every(({ reason }) => reason === "timeout"));
@@ -200,7 +200,8 @@ describe("the timers of a client", () => {
     try {
       await run();
       mostInRun = most;
-      // On a busy machine, a timer of an earlier test may end in this second. A timer of a call would not end in it.
+      // On a busy machine, an earlier test may have set a timer during `run`. Such a timer ends within this second, but
+      // the timer of a pending call does not.
       for (let n = 0; n < 200 && active.size > 0; n++) await new Promise((resolve) => set(resolve, 5));
     } finally {
       Object.assign(globalThis, originals);
@@ -271,7 +272,7 @@ describe("many calls, one after the other", () => {
 describe("a call that times out", () => {
   const cancelled = (id) => ({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id } });
 
-  it("is cancelled once at the peer, whether it is single, in a batch or a stream", async () => {
+  it("is cancelled once at the peer, whether it is a single call, part of a batch, or a stream", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport, { timeout: 20 });
     await rejection(client.request("slow"));
@@ -303,7 +304,7 @@ describe("a call that times out", () => {
     assert.deepEqual(reasons, ["AbortError"]);
   });
 
-  it("may get a late response that the client does not count as ignored, as after an abort", async () => {
+  it("may get a late response that does not increase `client.ignored`, and so may an aborted call", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport, { timeout: 10 });
     await rejection(client.request("slow"));
@@ -328,7 +329,7 @@ describe("calls that time out at the same time", () => {
       send.call(transport, message);
     };
     const laterCalls = [];
-    const onError = () => laterCalls.length < 6 && laterCalls.push(elapsed(client, 300));
+    const onError = () => laterCalls.length < 6 && laterCalls.push(timeUntilFailure(client, 300));
     const client = new JSONRPCClient(transport, { timeout: 60, onError });
     const calls = Array.from({ length: 6 }, () => rejection(client.request("slow")));
     for (const call of calls) assert.equal((await call).reason, "timeout");
@@ -337,7 +338,7 @@ describe("calls that time out at the same time", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("all end, and do not end the calls that are made while the peer handles their cancellations", async () => {
+  it("all end, and calls that are made while the peer handles the cancellations get their results", async () => {
     const { near, far } = loopback();
     const laterCalls = [];
     const here = new JSONRPCPeer(near, { timeout: 60 });

@@ -6,7 +6,10 @@ import { afterThisTest } from "./support/cleanup.js";
 import { channel, scriptedChannel } from "./support/transports.js";
 import { rejection } from "./support/outcomes.js";
 
-/** Returns a `server` that echoes its params, and its `client`. `port` is the port on which `client` posts. */
+/**
+ * Returns a `server` with the method `echo`, and a `client`. `seen` are the params that `echo` has received. `client`
+ * posts on `port`.
+ */
 function createPair() {
   const { near, far, port1: port } = channel();
   const seen = [];
@@ -58,21 +61,21 @@ const invalidItems = {
   null: () => null,
   "a port that was already transferred": transferredPort,
   "a closed port": closedPort,
-  "the port that it is sent to": (_, port) => port,
+  "the port on which it is posted": (_, port) => port,
   "a locked ReadableStream": () => lockedStream(new ReadableStream()),
   "a locked WritableStream": () => lockedStream(new WritableStream()),
   "a TransformStream with a locked end": () => lockedStream(new TransformStream()),
-  // Node sends a copy of such a memory.
+  // Node does not refuse the memory of a wasm module, but sends a copy.
   ...(inNode
     ? {}
     : { "the memory of a wasm module": () => wasmMemory(1), "a memory of wasm without a page": () => wasmMemory(0) }),
 };
 
-// The sizes include whole pages of a wasm memory.
+// Two sizes are multiples of 64 KiB, as the size of a wasm memory is. The library orders such buffers separately.
 const buffers = () => [8, 1_000, 65_536 * 2, 1 << 20].map((length) => new ArrayBuffer(length));
 const lengths = (list) => list.map(({ byteLength }) => byteLength);
 
-/** Returns the list with the item at the start, in the middle and at the end. */
+/** Returns three copies of the list: with the item at the start, after the first object, and at the end. */
 function listsWithItem(list, item) {
   return [0, 1, list.length].map(
     (index) => list.toSpliced?.(index, 0, item) ?? [...list.slice(0, index), item, ...list.slice(index)],
@@ -93,7 +96,7 @@ describe("a transfer list that contains", () => {
         assert.deepEqual(await client.request("echo", [1]), [1]);
       });
 
-      it("makes a notification throw, and no object is detached", async () => {
+      it("makes notify() throw, and no object is detached", async () => {
         const { client, port } = createPair();
         const validBuffers = buffers();
         for (const transfer of listsWithItem(validBuffers, make(validBuffers, port))) {
@@ -102,23 +105,26 @@ describe("a transfer list that contains", () => {
         }
       });
 
-      it("of a result makes the response one error, and no object is detached", async () => {
+      it("makes the response an error if a handler passes the list to transfer(), and no object is detached", async () => {
         const { client, server } = createPair();
         const validBuffers = buffers();
         let transfer;
         server.method("take", (_, context) => (context.transfer(transfer), { validBuffers }));
         // The handler does not have the port on which the server posts.
-        if (name === "the port that it is sent to") return;
+        if (name === "the port on which it is posted") return;
         for (transfer of listsWithItem(validBuffers, make(validBuffers))) {
           assert.equal((await rejection(client.request("take"))).code, -32603);
           assert.deepEqual(lengths(validBuffers), lengths(buffers()));
         }
       });
 
-      it("in one result of a batch does not affect the other results", async () => {
+      it("makes only one response of a batch an error, and no object is detached", async () => {
         const { transport, remoteEnd } = scriptedChannel();
         const validBuffers = buffers();
-        const list = [...validBuffers, name === "the port that it is sent to" ? detachedBuffer() : make(validBuffers)];
+        const list = [
+          ...validBuffers,
+          name === "the port on which it is posted" ? detachedBuffer() : make(validBuffers),
+        ];
         new JSONRPCServer(transport)
           .method("bad", (_, context) => (context.transfer(list), { validBuffers }))
           .method("good", (_, context) => {
@@ -142,7 +148,7 @@ describe("a transfer list that contains", () => {
       });
 
       it("makes progress() throw in the handler, and no object is detached", async () => {
-        if (name === "the port that it is sent to") return;
+        if (name === "the port on which it is posted") return;
         const { client, server } = createPair();
         const validBuffers = buffers();
         server.method("work", (_, { progress }) => progress({ validBuffers }, [...validBuffers, make(validBuffers)]));
@@ -154,7 +160,7 @@ describe("a transfer list that contains", () => {
 });
 
 describe("a transfer list of an item of a stream", () => {
-  it("ends the stream with an error if it cannot be sent, and no object is detached", async () => {
+  it("ends the stream with an error if the list cannot be sent, and no object is detached", async () => {
     const { client, server } = createPair();
     const validBuffers = buffers();
     server.method("items", async function* (_, { transfer }) {

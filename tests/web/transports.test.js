@@ -124,7 +124,7 @@ describe("any object with send and onMessage", () => {
     assert.deepEqual(transport.sent, [{ jsonrpc: "2.0", result: "result", id: 2 }]);
   });
 
-  it("needs no option onError: without this option, errors of handlers are printed to the console", async () => {
+  it("can be used without onError: errors of handlers are then printed to the console", async () => {
     const transport = recorder();
     const lines = await printed(() => {
       new JSONRPCServer(transport).onNotify("a", () => {
@@ -147,7 +147,7 @@ describe("any object with send and onMessage", () => {
 });
 
 describe("a transport that is created before its handler", () => {
-  it("loses no message that arrives at a port meanwhile", async () => {
+  it("loses no message that arrives at its port before the handler is set", async () => {
     const { port1, port2 } = new MessageChannel();
     afterThisTest(() => [port1, port2].forEach((port) => port.close()));
     for (let n = 0; n < 5; n++) port2.postMessage({ jsonrpc: "2.0", method: "count", params: [n] });
@@ -161,7 +161,7 @@ describe("a transport that is created before its handler", () => {
     assert.deepEqual(seen, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   });
 
-  it("delivers messages to handlers that are registered in the same turn", async () => {
+  it("delivers an earlier request to a method that is registered right after the server is created", async () => {
     const { port1, port2 } = new MessageChannel();
     afterThisTest(() => [port1, port2].forEach((port) => port.close()));
     const call = new JSONRPCClient(portTransport(port2)).request("late");
@@ -205,7 +205,7 @@ describe("the handler that a transport gets", () => {
 });
 
 describe("an object that behaves like a port", () => {
-  /** Returns two connected ends, which deliver synchronously and can be closed repeatedly. */
+  /** Returns two connected ends, which deliver synchronously. `close()` has no effect on them. */
   function pair() {
     const end = () => ({
       listeners: new Set(),

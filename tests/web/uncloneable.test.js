@@ -1,4 +1,4 @@
-// The state after an uncloneable call, and the error response for an uncloneable result.
+// The state of a client after a call that cannot be sent, and the error response for a result that cannot be sent.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
@@ -43,26 +43,25 @@ function cycle() {
 }
 
 const cases = {
-  "has a function in its params, over a port": [
-    () => scriptedChannel().transport,
-    () => ({ f() {} }),
-    "DataCloneError",
-  ],
-  "has a symbol in its params, over a port": [() => scriptedChannel().transport, () => [Symbol("a")], "DataCloneError"],
-  "has a bigint in its params, over a transport of text": [textual, () => ({ n: 1n }), "TypeError"],
-  "has a cycle in its params, over a transport of text": [textual, cycle, "TypeError"],
-  "is sent by a transport that throws": [() => throwing(new RangeError("full")), () => [1], "RangeError"],
-  "is sent by a transport whose promise rejects": [() => rejecting(new RangeError("full")), () => [1], "RangeError"],
-  "is sent with others by a transport whose promise rejects": [
+  "a function in its params, over a port": [() => scriptedChannel().transport, () => ({ f() {} }), "DataCloneError"],
+  "a symbol in its params, over a port": [() => scriptedChannel().transport, () => [Symbol("a")], "DataCloneError"],
+  "a bigint in its params, over a transport of text": [textual, () => ({ n: 1n }), "TypeError"],
+  "a cycle in its params, over a transport of text": [textual, cycle, "TypeError"],
+  "a transport that throws": [() => throwing(new RangeError("full")), () => [1], "RangeError"],
+  "a transport whose promise rejects": [() => rejecting(new RangeError("full")), () => [1], "RangeError"],
+  "a transport whose promise rejects, and which sends calls together": [
     () => Object.assign(rejecting(new RangeError("full")), { coalesces: true }),
     () => [1],
     "RangeError",
   ],
 };
 
-describe("a call that", () => {
+describe("a call that cannot be sent", () => {
   for (const [name, [make, params, error]] of Object.entries(cases)) {
-    it(`${name} rejects, and leaves neither a timer nor a pending call`, async () => {
+    // If send() returned a promise, the call was pending until the promise rejected. Its timer is not cleared and fires
+    // later without an effect. A response does not clear the timer either.
+    const mayLeaveTimer = name.includes("promise");
+    it(`rejects, and leaves no ${mayLeaveTimer ? "" : "timer and no "}pending call: ${name}`, async () => {
       const transport = make();
       const client = new JSONRPCClient(transport);
       const timers = countTimers();
@@ -74,14 +73,12 @@ describe("a call that", () => {
       ]);
       assert.deepEqual([first.reason.name, second.reason.name], [error, error]);
       assert.deepEqual([client.pending, transport.sent ?? []], [0, []]);
-      // If send() returned a promise, the call was pending until the promise rejected. Its timer is not cleared and
-      // fires later without an effect. A response does not clear the timer either.
-      if (!name.includes("promise")) await timers.allEnd();
+      if (!mayLeaveTimer) await timers.allEnd();
       client.destroy();
     });
   }
 
-  it("cannot be sent does not end the timer of another pending call", async () => {
+  it("does not end the timer of another pending call", async () => {
     const client = new JSONRPCClient(textual());
     const pendingCall = rejection(client.request("a", undefined, { timeout: 30 }));
     await rejection(client.request("b", { n: 1n }, { timeout: 10_000 }));
@@ -89,10 +86,10 @@ describe("a call that", () => {
   });
 });
 
-describe("a transport whose promise rejects", () => {
+describe("a transport whose send() returns a promise that rejects", () => {
   const full = new RangeError("full");
 
-  it("makes the library call onError for each notification and each result, and no rejection is unhandled", async () => {
+  it("causes a call of onError for each notification and each result, and no rejection is unhandled", async () => {
     const errors = [];
     const transport = rejecting(full);
     const peer = new JSONRPCPeer(transport, { onError: (error) => errors.push(error) });
@@ -141,7 +138,7 @@ describe("a transport whose promise rejects", () => {
     server.destroy();
   });
 
-  it("does not end a later call that reuses the internal slot of an ended call", async () => {
+  it("does not end a later call that uses the internal slot of the call whose promise rejects", async () => {
     const transport = recorder();
     let fail;
     transport.send = () => new Promise((_, reject) => (fail ??= reject));
@@ -164,7 +161,7 @@ describe("a result that cannot be sent", () => {
     ["a symbol", Symbol("a")],
     ["a WeakMap", new WeakMap()],
   ]) {
-    it(`because it is ${name} becomes an error that names the method and the DataCloneError, but not the value`, async () => {
+    it(`becomes an error that names the method and the DataCloneError, but not the value: ${name}`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       new JSONRPCServer(transport).method("render", () => ({ value }));
       remoteEnd.post({ jsonrpc: "2.0", method: "render", id: 1 });
@@ -174,10 +171,10 @@ describe("a result that cannot be sent", () => {
   }
 
   for (const [name, make] of [
-    ["has a bigint", () => ({ n: 1n })],
-    ["has a cycle", cycle],
+    ["a bigint", () => ({ n: 1n })],
+    ["a cycle", cycle],
   ]) {
-    it(`as text because it ${name} becomes an error that names the method and the TypeError`, () => {
+    it(`becomes an error that names the method and the TypeError, over a transport of text: ${name}`, () => {
       const transport = textual();
       new JSONRPCServer(transport).method("render", make);
       transport.deliver({ jsonrpc: "2.0", method: "render", id: 1 });

@@ -77,7 +77,7 @@ describe("params and results", () => {
     assert.equal(result.text.length, 500_000);
   });
 
-  it("can be nested ten thousand levels deep, or the call rejects, and the link still works", async () => {
+  it("can be nested 10 000 levels deep, or make the call reject; the link still works in both cases", async () => {
     const { client } = echo();
     let deep = {};
     for (let i = 0; i < 10_000; i++) deep = { deep };
@@ -110,7 +110,7 @@ describe("params and results", () => {
     port1.close();
   });
 
-  it("can be a message port that the handler returns", async () => {
+  it("can be a message port, as the result of a handler", async () => {
     const { client, server } = echo();
     server.method("connect", (_, context) => {
       const { port1, port2 } = new MessageChannel();
@@ -135,7 +135,7 @@ describe("a transfer", () => {
     assert.deepEqual([...seen[0].bytes], [1, 2, 3]);
   });
 
-  it("copies values outside of the transfer list", async () => {
+  it("does not happen without a transfer list: the buffer is copied", async () => {
     const { client } = echo();
     const bytes = new Uint8Array([1, 2, 3]);
     await client.request("echo", { bytes });
@@ -156,12 +156,12 @@ describe("a transfer", () => {
     ["contains a buffer twice", ({ buffer }) => [buffer, buffer]],
     ["contains an object that cannot be transferred", () => [{}]],
     ["contains a detached buffer", ({ buffer }) => (structuredClone(buffer, { transfer: [buffer] }), [buffer])],
-    // Node sends a copy of such a memory.
+    // Node does not refuse the memory of a wasm module, but sends a copy.
     ...(inNode
       ? []
       : [["contains the memory of a wasm module", () => [new WebAssembly.Memory({ initial: 1 }).buffer]]]),
   ]) {
-    it(`makes the call reject, and no call is pending, if its list ${name}`, async () => {
+    it(`makes the call reject, and leaves no call pending, if the transfer list ${name}`, async () => {
       const { client, seen } = echo();
       const bytes = new Uint8Array([1]);
       const transfer = list(bytes);
@@ -172,7 +172,7 @@ describe("a transfer", () => {
     });
   }
 
-  it("of a result makes the response an error if its list is invalid", async () => {
+  it("makes the response an error if the transfer list of the result is invalid", async () => {
     const { client, server } = echo();
     server.method("twice", (_, context) => {
       const { buffer } = new Uint8Array(1);

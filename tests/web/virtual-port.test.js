@@ -1,4 +1,5 @@
-// Sessions over a worker. They use no port: each message is wrapped with the name of the session's lane.
+// Sessions over a worker. If both peers support lanes, a session uses no port: each message is wrapped with the name of
+// the session's lane.
 
 import { assert } from "chai";
 import { JSONRPCServer, connect, workerTransport } from "./support/portway.js";
@@ -19,7 +20,7 @@ function asWorker(port) {
 /** Returns both ends of a worker-like boundary. */
 const workerEnds = () => ports().map(asWorker);
 
-/** Returns a worker-like target, and the other port of its channel, at which the test acts as the peer. */
+/** Returns a worker-like target as `port`, and a `scriptedPeer`, with which the test acts as the peer. */
 function scriptedPort() {
   const [port, far] = ports();
   return { port: asWorker(port), scriptedPeer: new ScriptedPeer(far) };
@@ -35,7 +36,7 @@ function laneOver(port, name) {
   });
 }
 
-/** Begins a session over a lane with the test as the peer. */
+/** Begins a session over a lane. With `end`, the test acts as the peer in this session. */
 async function connectOverLane(options) {
   const [port, far] = ports();
   const scriptedPeer = new ScriptedPeer(far);
@@ -101,7 +102,7 @@ describe("a session over a worker", () => {
     assert.equal(await call, "by the port");
   });
 
-  it("does not begin with a response whose lane has an invalid name", async () => {
+  it("does not begin if the response to its hello has an invalid name for the lane", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = rejection(connect(port, { connectTimeout: 300 }));
     const { id } = await scriptedPeer.nextHello();
@@ -111,7 +112,7 @@ describe("a session over a worker", () => {
     assert.equal((await connecting).reason, "no-answer");
   });
 
-  it("ignores messages with other names, and values that are not messages", async () => {
+  it("ignores messages with the name of another lane, and values that are not messages", async () => {
     const errors = [];
     const { peer, end, far } = await connectOverLane({ onError: (error) => errors.push(error) });
     const call = peer.request("a", [1]);
@@ -207,7 +208,7 @@ describe("a session over a worker", () => {
     );
   });
 
-  it("responds to ten thousand concurrent calls from both peers", async () => {
+  it("transmits 10 000 concurrent calls, half of them from each peer", async () => {
     const methods = { twice: ([n]) => 2 * n };
     const [nearPeer, farPeer] = await Promise.all(workerEnds().map((side) => connected(side, { methods })));
     const requestMany = (peer) => Array.from({ length: 5_000 }, (_, n) => peer.request("twice", [n]));

@@ -99,8 +99,8 @@ describe("a guest in a worker", () => {
   }
 });
 
-describe("a guest in a worker, with its streams,", () => {
-  it("makes a write wait if the guest does not read, and makes the write fail when the guest is killed", async () => {
+describe("a guest in a worker (streams)", () => {
+  it("makes a write of the host wait while the guest does not read, and fail when the guest is killed", async () => {
     const guest = await startOddGuest("f");
     const writer = guest.writable.getWriter();
     await writer.write(new Uint8Array(65_536));
@@ -127,7 +127,7 @@ describe("a guest in a worker, with its streams,", () => {
     assert.isTrue(await isOpen(guest.exited));
   });
 
-  it("sleeps after 16 MiB of responses are buffered, if it sends requests and does not read", async () => {
+  it("makes the host buffer at most about 16 MiB of responses, if it sends requests and does not read", async () => {
     const channel = new WipcChannel(await startOddGuest("q"));
     afterThisTest(() => channel.destroy());
     let handled = 0;
@@ -140,7 +140,7 @@ describe("a guest in a worker, with its streams,", () => {
     await channel.ended;
   });
 
-  it("sleeps if its output is not read, and loses no output", async () => {
+  it("sleeps after about 1 MiB of unread output, which is not lost", async () => {
     const guest = await startOddGuest("f");
     await pause(500);
     guest.kill();
@@ -149,14 +149,14 @@ describe("a guest in a worker, with its streams,", () => {
     assert.isAtMost(outputLength, (1 << 20) + (1 << 17));
   });
 
-  it("continues when its output is read again", async () => {
+  it("continues to write when the host reads its output after a pause", async () => {
     const guest = await startOddGuest("f");
     await pause(200);
     const reader = guest.readable.getReader();
     for (let read = 0; read < 20 << 20; ) read += (await reader.read()).value.length;
   });
 
-  it("continues if its output is cancelled", async () => {
+  it("still reads its input after the host has cancelled its output, and exits with 0", async () => {
     const [{ url }] = await guests();
     const guest = await start(url, { onStderr() {} });
     await guest.readable.cancel();
@@ -180,7 +180,7 @@ describe("a guest in a worker, with its streams,", () => {
     assert.match((await rejection(guest.writable.getWriter().write(new Uint8Array(1)))).message, /has exited with 0/);
   });
 
-  it("makes writes of values that are not bytes fail", async () => {
+  it("makes a write fail if the value is not bytes", async () => {
     const guest = await startOddGuest("b");
     assert.instanceOf(await rejection(guest.writable.getWriter().write("text")), TypeError);
   });
@@ -196,7 +196,7 @@ describe("the end of a guest in a worker", () => {
     assert.equal(await text(guest), "guest");
   });
 
-  it("comes at once if the guest is killed during a read, and the remaining output can be read", async () => {
+  it("comes when the guest is killed during a read, and the output of the guest ends", async () => {
     const [{ url }] = await guests();
     const guest = await start(url);
     const host = new Host(guest);
@@ -303,8 +303,8 @@ describe("a guest that cannot be started", () => {
     ["a module that imports a function of another module", withForeignImport, {}, TypeError, /imports env\.f/],
     ["a module that imports an unknown function of WASI", withUnknownImport, {}, Error, /LinkError/],
     ["bytes that are not wasm", new Uint8Array(8), {}, WebAssembly.CompileError, /./],
-    ["a number", 7, {}, TypeError, /guest must be/],
-    ["nothing", undefined, {}, TypeError, /guest must be/],
+    ["a number in place of a module", 7, {}, TypeError, /guest must be/],
+    ["undefined in place of a module", undefined, {}, TypeError, /guest must be/],
     ["a missing file", "/nowhere.wasm", {}, Error, /nowhere\.wasm.*404/],
     ["an HTML page in place of the file", "/tests/web/fixtures/scripted-iframe.html", {}, Error, /text\/html/],
     ["a missing script of the worker", odd, withWorker("nowhere.js"), Error, /worker.*nowhere\.js/],
@@ -316,14 +316,14 @@ describe("a guest that cannot be started", () => {
       /the worker of the guest has failed/,
     ],
     [
-      "a script of the worker without its header",
+      "a script of the worker without the header for isolation",
       odd,
       withWorker("../../pkg/early.js"),
       Error,
       /the worker of the guest/,
     ],
     [
-      "a script of the worker that does something else",
+      "a script that does not start the guest",
       odd,
       { ...withWorker("../../pkg/early.js?isolated"), startTimeout: 300 },
       Error,
@@ -345,14 +345,14 @@ describe("a guest that cannot be started", () => {
     ["an invalid startTimeout", odd, { startTimeout: -1 }, RangeError, /startTimeout/],
     ["an onStderr that is not a function", odd, { onStderr: {} }, TypeError, /onStderr/],
   ]) {
-    it(`because of ${name} causes an error that names the cause`, async () => {
+    it(`causes an error that names the cause: ${name}`, async () => {
       const error = await rejection(startWasiGuest(module, { args: ["x"], ...options }));
       assert.instanceOf(error, kind);
       assert.match(error.message, message);
     });
   }
 
-  it("because the browser does not share memory causes an error that names the cause", async () => {
+  it("causes an error that names the cause: a browser that does not share memory", async () => {
     const { SharedArrayBuffer } = globalThis;
     delete globalThis.SharedArrayBuffer;
     try {
@@ -362,7 +362,7 @@ describe("a guest that cannot be started", () => {
     }
   });
 
-  it("because its signal is aborted causes a rejection with the reason, before and during the start", async () => {
+  it("causes a rejection with the reason of its signal, if the signal is aborted before or during the start", async () => {
     assert.equal(await rejection(startWasiGuest(odd, { signal: AbortSignal.abort("before") })), "before");
     const controller = new AbortController();
     const slow = withWorker("../../pkg/wasi-worker.js?delay=20000");

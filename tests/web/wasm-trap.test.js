@@ -52,7 +52,7 @@ describe("wasm that has trapped because its memory is exhausted", () => {
     client.destroy();
   }).timeout(60_000);
 
-  it("ends the calls of other clients, and their running requests get an error response", async () => {
+  it("ends the calls of another peer, and the requests that this peer still handles get an error response", async () => {
     const copy = await smallCopy();
     const { transport, remoteEnd } = scriptedChannel();
     const otherPeer = new copy.JSONRPCPeer(transport, { timeout: 0 });
@@ -78,7 +78,7 @@ describe("wasm that has trapped because its memory is exhausted", () => {
     otherPeer.destroy();
   }).timeout(60_000);
 
-  it("ends requested and served streams, and notifies the peer of both", async () => {
+  it("ends the streams that another peer requests and serves, and notifies the remote end of both", async () => {
     const copy = await smallCopy();
     const { transport, remoteEnd } = scriptedChannel();
     const otherPeer = new copy.JSONRPCPeer(transport, { timeout: 0 });
@@ -134,7 +134,7 @@ describe("wasm that has trapped because its memory is exhausted", () => {
   }).timeout(60_000);
 
   for (const size of [1, 100]) {
-    it(`causes one response to each request before and after the trap, with ${size} requests in each message`, async () => {
+    it(`causes exactly one response to each request before and after the trap: ${size} in each message`, async () => {
       const copy = await smallCopy();
       const transport = recorder();
       const limits = { inFlight: Infinity, batchItems: Infinity };
@@ -156,7 +156,7 @@ describe("wasm that has trapped because its memory is exhausted", () => {
     }).timeout(60_000);
   }
 
-  it("does not prevent the response of a handler that returns in the same task", async () => {
+  it("does not prevent the response of a handler that has caused the trap", async () => {
     const copy = await smallCopy();
     const transport = recorder();
     const isAlive = () => {

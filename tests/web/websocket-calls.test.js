@@ -30,7 +30,7 @@ describe("a client over a WebSocket", () => {
     assert.equal(transport.state, "open");
   });
 
-  it("rejects its sent calls when the connection closes, with the code and the reason, and does not send them again", async () => {
+  it("rejects its sent calls with the code and the reason when the connection closes, and does not send the calls again", async () => {
     const server = await startServer();
     const { peer, session, named } = connectTo(server.url);
     await session();
@@ -162,7 +162,7 @@ describe("a client over a WebSocket", () => {
     }
   });
 
-  it("makes calls over the next connection after closes with the codes 1000, 1006 and 1012", async () => {
+  it("connects again after a close with the code 1000, 1006 or 1012, and makes calls over the new connection", async () => {
     const server = await startServer();
     const { peer, named, session } = connectTo(server.url, { reconnect: { base: 10, cap: 50, restart: 20 } });
     await session();
@@ -215,7 +215,7 @@ describe("a client over a WebSocket", () => {
     assert.equal(requestsIn(await server.log(), "never").length, 2);
   });
 
-  it("does not report a request of the peer as too large, if its id is the id of the longest call", async () => {
+  it("does not report a request of the peer as too large if the longest call has the same id", async () => {
     const server = await startServer();
     const { peer, session, errors } = connectTo(server.url);
     await session();
@@ -237,7 +237,7 @@ describe("a client over a WebSocket", () => {
     );
   });
 
-  it("rejects its calls when it is destroyed, and does not make the attempt to connect that was due", async () => {
+  it("rejects its calls when it is destroyed, and makes no further attempt to connect", async () => {
     const server = await startServer();
     const { peer, session, named, transport } = connectTo(server.url, {
       reconnect: { base: 100, jitter: (delay) => delay },
@@ -338,7 +338,7 @@ describe("notifications over a WebSocket", () => {
       const server = await startServer();
       let error;
       const onLost = () => {
-        // A later test of the error could run after the next connection has opened.
+        // In this callback, certainly no connection is open. Later, the next connection may be open.
         try {
           peer.notify("later", [1]);
         } catch (thrown) {

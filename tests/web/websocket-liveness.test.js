@@ -24,7 +24,7 @@ describe("a client over a WebSocket", () => {
     assert.isBelow(performance.now() - start, 1_000);
   });
 
-  /** Returns a test function: it makes the server silent with `silence`, and checks that a call of a peer ends. */
+  /** Returns a test. The test makes the server silent with `silence`, and checks that a call then ends. */
   const endsCalls = (silence) =>
     async function () {
       this.timeout(30_000);
@@ -51,7 +51,7 @@ describe("a client over a WebSocket", () => {
     endsCalls((server) => server.signal("SIGSTOP")),
   );
 
-  it("abandons the connection to a stopped server, ignores its later events, and makes calls over the next connection", async () => {
+  it("replaces the connection to a stopped server, and ignores later events of the old connection", async () => {
     const server = await startServer();
     const other = await startServer();
     const urls = [server.url, other.url];
@@ -73,7 +73,7 @@ describe("a client over a WebSocket", () => {
     );
   });
 
-  it("keeps the connection while the server responds to rpc.ping, however late the result of the call is", async () => {
+  it("keeps the connection while the server responds to rpc.ping, however late the result of a call is", async () => {
     const server = await startServer();
     const { peer, session, named } = connectTo(server.url, { heartbeat: 200 });
     await session();
@@ -193,7 +193,7 @@ describe("events of the page", () => {
     return;
   }
 
-  it("such as online start one attempt at once, and no second attempt soon afterwards", async () => {
+  it("such as `online` start one attempt to connect at once, and no second attempt soon afterwards", async () => {
     const server = await startServer();
     const { session, named } = connectTo(server.url, slow);
     await session();
@@ -208,7 +208,7 @@ describe("events of the page", () => {
     assert.equal((await server.log()).length, 2);
   });
 
-  it("such as online make the client send a ping at once if a call is pending", async () => {
+  it("such as `online` make the client send a ping at once if a call is pending", async () => {
     const server = await startServer();
     const { peer, session } = connectTo(server.url);
     await session();
@@ -221,7 +221,7 @@ describe("events of the page", () => {
     await call;
   });
 
-  it("close the connection when the page enters the back/forward cache, and open the next one when the page returns", async () => {
+  it("close the connection when the page enters the back/forward cache, and open the next connection when the page returns", async () => {
     const server = await startServer();
     const { peer, session, named } = connectTo(server.url, slow);
     await session();

@@ -234,7 +234,7 @@ describe("a message over a WebSocket", () => {
     assert.match(error.message, /a message must have at most 1000 characters \(maxMessage\), got 10\d\d/);
   });
 
-  it("makes its call reject if it has a transfer list or if JSON cannot express it", async () => {
+  it("makes its call reject if the call has a transfer list, or params that JSON cannot express", async () => {
     const { peer } = await serving();
     const buffer = new ArrayBuffer(8);
     const error = await rejection(peer.request("echo", [buffer], { transfer: [buffer] }));

@@ -19,7 +19,7 @@ async function subscribed(options) {
     onGap: (gap) => gaps.push(gap),
     ...options,
   });
-  /** Waits until the server has received this number of requests to subscribe. Returns its log. */
+  /** Waits until the server has received this number of requests to subscribe. Returns the log of the server. */
   const untilSubscribed = (count = 1) =>
     server.logOnce((log) => requestsIn(log, options?.method ?? "subscribe").length === count);
   return { server, items, gaps, untilSubscribed, ...connection };
@@ -33,7 +33,7 @@ async function take(items, count) {
 }
 
 describe("a subscription", () => {
-  it("returns the items of its notifications in order, and unsubscribes when the loop over it ends", async () => {
+  it("returns the items of its notifications in order, and unsubscribes when a loop over the subscription ends", async () => {
     const { server, items, untilSubscribed } = await subscribed({ params: [1, 2] });
     assert.deepEqual(await take(items, 2), [1, 2]);
     const third = items.next();
@@ -52,7 +52,7 @@ describe("a subscription", () => {
     assert.deepEqual(await items.next(), { done: true, value: undefined });
   });
 
-  it("returns items that arrive before the response with its id, and ignores items of other subscriptions", async () => {
+  it("returns items that arrive before the response that contains its id, and ignores items of other subscriptions", async () => {
     const { server, items } = await subscribed({ method: "subscribe_eagerly", params: ["a", "b"] });
     assert.deepEqual(await take(items, 2), ["a", "b"]);
     await server.command("event", { item: "foreign", subscription: "0x99" });
@@ -87,7 +87,7 @@ describe("a subscription", () => {
     assert.deepEqual(await take(items, 1), [2]);
   });
 
-  it("continues if the connection is lost before the response to its request", async () => {
+  it("continues if the connection is lost before the request to subscribe gets a response", async () => {
     const { server, items, session, untilSubscribed } = await subscribed({ params: ["x"] });
     await server.set({ isMute: true });
     await session();
@@ -97,7 +97,7 @@ describe("a subscription", () => {
     assert.deepEqual(await take(items, 1), ["x"]);
   });
 
-  it("drops its oldest items if its buffer is full, and reports their number", async () => {
+  it("drops its oldest items if its buffer is full, and reports the number of dropped items", async () => {
     const { server, items, gaps, untilSubscribed, peer } = await subscribed({ buffer: 3 });
     await untilSubscribed();
     for (let item = 0; item < 5; item++) await server.command("event", { item });
@@ -122,7 +122,7 @@ describe("a subscription", () => {
     assert.deepEqual(await take(items, 2), [1, 2]);
   });
 
-  it("that the peer refuses rejects with the error of the peer, and then ends", async () => {
+  it("makes next() reject with the error of the peer if the peer refuses the request, and then ends", async () => {
     const { items } = await subscribed({ method: "none" });
     assert.instanceOf(await rejection(items.next()), RPCError);
     assert.deepEqual(await items.next(), { done: true, value: undefined });
@@ -152,7 +152,7 @@ describe("a subscription", () => {
     assert.equal((await rejection(subscribe(latePeer, { ...methodNames, transport }).next())).reason, "peer-gone");
   });
 
-  it("that ends before the response to its request unsubscribes after the response", async () => {
+  it("unsubscribes after the response to its request, even if it has already ended before", async () => {
     const { items, server, untilSubscribed, session } = await subscribed();
     const next = items.next();
     await items.return();
@@ -165,7 +165,7 @@ describe("a subscription", () => {
     }
   });
 
-  it("reads ids and items of other forms with functions of the application", async () => {
+  it("uses readId, readEventId and readItem of the application for notifications of another form", async () => {
     const { server, items, untilSubscribed } = await subscribed({
       notification: "tick",
       readId: () => undefined,
@@ -185,7 +185,7 @@ describe("a subscription", () => {
 });
 
 describe("a connection of a WebSocket transport", () => {
-  it("begins with the messages of `first`, which is called for each attempt", async () => {
+  it("begins with the messages that the function `first` returns, and calls this function for each attempt", async () => {
     const server = await startServer();
     let ticket = 0;
     const first = async () => [{ jsonrpc: "2.0", method: "login", params: { ticket: ++ticket } }, '{"raw":true}'];
@@ -212,7 +212,7 @@ describe("a connection of a WebSocket transport", () => {
     assert.equal(transport.state, "open");
   });
 
-  it("has the URL and the subprotocols that functions return, which are called for each attempt", async () => {
+  it("uses the URL and the subprotocols that functions return, and calls these functions for each attempt", async () => {
     const server = await startServer();
     let attempt = 0;
     const { session, named } = connectTo(async () => `${server.url}?attempt=${++attempt}`, {

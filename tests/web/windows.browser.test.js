@@ -80,7 +80,7 @@ describe("a window transport", () => {
     assert.deepEqual(await peerOf(element, window, origins.other).request("echo", [1]), [1]);
   });
 
-  it("can be created with only a source, and then allows only the origin of the page", async () => {
+  it("can be created with only a source, and then allows the origin of the page", async () => {
     const element = await openIframe("frame.html");
     assert.deepEqual(await peerOf(element, window).request("echo", [1]), [1]);
   });
@@ -111,7 +111,7 @@ describe("a window transport", () => {
     );
   });
 
-  it("separates two iframes without an origin", async () => {
+  it("separates two sandboxed iframes, both of which have the origin null", async () => {
     const options = { sandbox: "allow-scripts", query: { origin: origins.own } };
     const elements = [await openIframe("frame.html", options), await openIframe("frame.html", options)];
     const peers = elements.map((element, n) => peerOf(element, { origin: "null" }).method("name", () => n));
@@ -133,7 +133,7 @@ describe("a window transport", () => {
     assert.deepEqual(seen, [0, 1, 2]);
   });
 
-  it("does not affect foreign messages, and assigns no property", async () => {
+  it("does not affect foreign messages, and does not assign window.onmessage", async () => {
     const child = await scriptedIframe();
     const before = window.onmessage;
     const received = receivedBy(windowTransport(child.window));
@@ -189,7 +189,7 @@ describe("a window transport", () => {
     assert.equal((await rejection(peer.request("echo", [], { timeout: 0 }))).reason, "peer-gone");
   });
 
-  it("ends a call within a second if the iframe was removed before the call and after an earlier call", async () => {
+  it("ends a call within a second if its iframe was removed between an earlier call and this call", async () => {
     const element = await openIframe("frame.html");
     const peer = peerOf(element);
     await peer.request("echo");
@@ -199,7 +199,7 @@ describe("a window transport", () => {
     assert.isBelow(performance.now() - start, 1_000);
   });
 
-  it("transfers no object if the list is null", async () => {
+  it("transfers no object if the transfer list is null", async () => {
     const peer = peerOf(await openIframe("frame.html"));
     const buffer = new ArrayBuffer(8);
     await peer.request("echo", [buffer], { transfer: null });
@@ -207,7 +207,7 @@ describe("a window transport", () => {
     assert.equal(buffer.byteLength, 8);
   });
 
-  it("does not detach buffers in a call after its iframe was removed", async () => {
+  it("does not detach the buffers of a call that is made after the iframe was removed", async () => {
     const element = await openIframe("frame.html");
     const peer = peerOf(element);
     await peer.request("echo");
@@ -217,7 +217,7 @@ describe("a window transport", () => {
     assert.equal(buffer.byteLength, 8);
   });
 
-  it("reports a message that cannot be deserialized to onError, and calls stay pending", async () => {
+  it("calls onError for a message that cannot be deserialized, and calls stay pending", async () => {
     // In some engines, a wasm module from another origin cannot be deserialized. Other engines deliver the module.
     const errors = [];
     const child = await scriptedIframe({ origin: origins.other });

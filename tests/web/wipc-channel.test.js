@@ -211,7 +211,7 @@ describe("a WIPC channel", () => {
 });
 
 describe("CLOSE", () => {
-  it("ends the output of the host that has received it, and the host still delivers later frames of the guest", async () => {
+  it("ends the output of a host that receives it, but the host still delivers later frames of the guest", async () => {
     const { events, hooks } = recordHooks();
     const pipe = scriptedPipe(hooks);
     await pipe.postBytes(concat([encodeWipc(CLOSE, "bye"), encodeWipc(DATA, "1")]));
@@ -229,7 +229,7 @@ describe("CLOSE", () => {
     assert.deepEqual(await pipe.channel.ended, { closed: true, error: undefined });
   });
 
-  it("closes the stream of a host once, and is reported once, if it arrives repeatedly", async () => {
+  it("closes the output of a host once, and is reported once, if it arrives repeatedly", async () => {
     const { events, hooks } = recordHooks();
     const [near, far] = pipes();
     const writer = near.writable.getWriter();
@@ -287,7 +287,7 @@ describe("CLOSE", () => {
     assert.deepEqual(pipe.frames, [[CLOSE, "bye"]]);
   });
 
-  it("ends the channel after closeTimeout if the peer does not end", async () => {
+  it("ends the channel after closeTimeout if the peer does not end its output", async () => {
     const start = performance.now();
     await scriptedPipe({ closeTimeout: 60 }).channel.close();
     assert.isAtLeast(performance.now() - start, 50);
@@ -298,14 +298,14 @@ describe("CLOSE", () => {
 });
 
 describe("a channel", () => {
-  it("whose stream ends refuses to send frames", async () => {
+  it("refuses to send frames after its input has ended", async () => {
     const pipe = scriptedPipe();
     pipe.end();
     assert.deepEqual(await pipe.channel.ended, { closed: false, error: undefined });
     assertClosed(() => pipe.channel.send(DATA), "ended");
   });
 
-  it("whose stream fails reports the error, and refuses to send frames", async () => {
+  it("reports the error if its input fails, and then refuses to send frames", async () => {
     const pipe = scriptedPipe();
     const error = new Error("the wire is cut");
     pipe.fail(error);
@@ -313,7 +313,7 @@ describe("a channel", () => {
     assertClosed(() => pipe.channel.send(DATA), "ended");
   });
 
-  it("whose stream cannot be written refuses to send frames, and still reads", async () => {
+  it("refuses to send frames after its output has failed, but still reads", async () => {
     const seen = [];
     const [near, far] = pipes();
     const channel = new WipcChannel(near, { onData: (payload) => seen.push(text(payload)) });
@@ -332,7 +332,7 @@ describe("a channel", () => {
     channel.destroy();
   });
 
-  it("whose stream delivers a value that is not bytes reports an error, and continues to read", async () => {
+  it("reports an error if its input delivers a value that is not bytes, and continues to read", async () => {
     const errors = [];
     const seen = [];
     const pipe = scriptedPipe({
@@ -346,7 +346,7 @@ describe("a channel", () => {
     assert.include(errors[0], "Uint8Array");
   });
 
-  it("that is destroyed by a hook or a handler delivers no further frame, not even of the same chunk", async () => {
+  it("delivers no further frame after a hook or a handler has destroyed it, not even of the same chunk", async () => {
     for (const role of ["host", "guest"]) {
       for (const type of [DATA, CALL]) {
         let handled = 0;
@@ -365,7 +365,7 @@ describe("a channel", () => {
     }
   });
 
-  it("that is destroyed by onPassthrough does not deliver the frame after the text", async () => {
+  it("does not deliver the frame after the text if onPassthrough destroys the channel", async () => {
     for (const type of [OPEN, DATA, CALL, CLOSE]) {
       const { events, hooks } = recordHooks();
       const pipe = scriptedPipe({ ...hooks, onPassthrough: () => pipe.channel.destroy() });
@@ -376,7 +376,7 @@ describe("a channel", () => {
     }
   });
 
-  it("that is destroyed by the application does not report a truncated frame", async () => {
+  it("does not report a truncated frame if the application destroys the channel", async () => {
     const { events, hooks } = recordHooks();
     const pipe = scriptedPipe(hooks);
     await pipe.postBytes(encodeWipc(DATA, "x".repeat(100)).subarray(0, 50));
@@ -387,7 +387,7 @@ describe("a channel", () => {
     assert.deepEqual(events, []);
   });
 
-  it("that is destroyed by a handler runs no handler for buffered calls", async () => {
+  it("runs no handler for buffered calls after a handler has destroyed the channel", async () => {
     for (const frameCount of [500, 9_900]) {
       let handled = 0;
       const pipe = scriptedPipe();
@@ -406,7 +406,7 @@ describe("a channel", () => {
     }
   });
 
-  it("that is destroyed, before or after its end, aborts the running handlers, and becomes idle", async () => {
+  it("aborts the running handlers and becomes idle when it is destroyed, before or after its end", async () => {
     for (const role of ["host", "guest"]) {
       for (const endsFirst of [false, true]) {
         const pipe = scriptedPipe({ role });
@@ -429,7 +429,7 @@ describe("a channel", () => {
     }
   });
 
-  it("that is destroyed ends at once", async () => {
+  it("ends at once when it is destroyed", async () => {
     const pipe = scriptedPipe();
     pipe.channel.destroy();
     pipe.channel.destroy();

@@ -100,7 +100,7 @@ describe("the decoder of WIPC", () => {
     assert.isAbove(truncated, 1_000, "too few streams end in the middle of a frame");
   });
 
-  it("returns a payload in one chunk as a view, and a payload in several chunks as a copy", () => {
+  it("delivers a payload as a view if one chunk contains the frame, and as a copy if two chunks contain the payload", () => {
     const frame = encodeWipc(DATA, "abcdef");
     const payloads = [];
     const decoder = new WipcDecoder({ frame: (_, payload) => payloads.push(payload) });
@@ -144,7 +144,7 @@ describe("the decoder of WIPC", () => {
       assert.throws(() => decoder.push(wrong), TypeError, "chunk must be");
   });
 
-  it("throws a TypeError without hooks, and a RangeError for an invalid limit", () => {
+  it("throws a TypeError if the hook `frame` is missing, and a RangeError if the limit is invalid", () => {
     for (const hooks of [undefined, {}, { frame: 1 }]) assert.throws(() => new WipcDecoder(hooks), TypeError, "frame");
     for (const maxPayload of [-1, 1.5, 2 ** 32, NaN, "5"]) {
       assert.throws(() => new WipcDecoder({ frame() {} }, { maxPayload }), RangeError, "maxPayload");
@@ -161,7 +161,7 @@ describe("the decoder of WIPC", () => {
   });
 });
 
-describe("a hook of the decoder that throws", () => {
+describe("a decoder hook that throws", () => {
   it("does not stop the decoding of the chunk, and push() then throws the error", () => {
     const seen = [];
     const decoder = new WipcDecoder({
@@ -209,8 +209,10 @@ describe("a hook of the decoder that throws", () => {
     assert.throws(() => decoder.finish(), AggregateError);
     assert.throws(() => decoder.push(encodeWipc(OPEN)), Error, "frame");
   });
+});
 
-  it("because it calls the decoder does not stop the decoding, and the error explains the problem", () => {
+describe("a decoder hook that calls its decoder", () => {
+  it("gets an error that explains the problem, and does not stop the decoding", () => {
     const payloads = [];
     const errors = [];
     const decoder = new WipcDecoder({
@@ -264,7 +266,7 @@ describe("an abandoned frame", () => {
     assert.deepEqual(recording.found.frames, [[DATA, hex(utf8("abc"))]]);
   });
 
-  it("loses no byte, in random streams and at random times", () => {
+  it("causes no loss of bytes in random streams, whenever a frame is abandoned", () => {
     const random = randomNumbers(3);
     for (let run = 0; run < 500; run++) {
       const order = [];
@@ -313,7 +315,7 @@ describe("the encoder of WIPC", () => {
   });
 });
 
-it("parseWipcJSON returns the value of a payload, or throws its error", () => {
+it("parseWipcJSON returns the value of a payload, or throws an error if the payload is not JSON in UTF-8", () => {
   assert.deepEqual(parseWipcJSON(utf8('{"id":1,"method":"grün"}')), { id: 1, method: "grün" });
   for (const wrong of ["", "{", "hello", "\ufeff1"]) assert.throws(() => parseWipcJSON(utf8(wrong)), SyntaxError);
   assert.throws(() => parseWipcJSON(new Uint8Array([0x22, 0xff, 0x22])), TypeError);

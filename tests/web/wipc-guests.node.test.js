@@ -48,8 +48,12 @@ describe("a guest that is a child process", () => {
     assert.deepEqual(await guest.channel.ended, { closed: false, error: undefined });
   });
 
-  for (const when of ["at once", "later", "later, together"]) {
-    it(`has its last messages delivered if it exits in the same turn: ${when}`, async () => {
+  for (const [when, title] of [
+    ["at once", "the first turn"],
+    ["later", "a later turn"],
+    ["later, together", "a later turn, with messages that are sent together"],
+  ]) {
+    it(`may send messages and exit in the same turn, and all messages are delivered: ${title}`, async () => {
       const data = [];
       const notes = [];
       const guest = await guestOf(["exitAfterSending", when], { onData: (payload) => data.push(text(payload)) });
@@ -123,7 +127,7 @@ describe("a guest that is a child process", () => {
     assert.deepEqual(await guest.exited, { code: 3, signal: null });
   });
 
-  it("gets the folder and the environment of the options", async () => {
+  it("runs in the folder and with the environment of its options", async () => {
     const script = `process.stdout.write(JSON.stringify([process.cwd(), process.env.GREETING]))`;
     let printed = "";
     const options = { cwd: "/", env: { GREETING: "hello" }, onPassthrough: (bytes) => (printed += text(bytes)) };
@@ -139,6 +143,26 @@ describe("a guest that is a child process", () => {
     assert.deepEqual(await guest.close(), { code: 0, signal: null });
     await guest.channel.ended;
     assert.equal(printed, "");
+  });
+
+  it("cannot create a second channel in its process", async () => {
+    const guest = await guestOf("echo");
+    const client = new JSONRPCClient(guest.transport());
+    assert.include((await rejection(client.request("again"))).message, "already a guest");
+    await guest.close();
+  });
+
+  it("may close its input long before it exits: calls of the host then end early", async () => {
+    let isOpen = false;
+    const guest = await guestOf("closeInput", { onOpen: () => (isOpen = true) });
+    await until(() => isOpen);
+    const client = new JSONRPCClient(guest.transport());
+    const start = performance.now();
+    for (let error; error === undefined; await pause(10)) {
+      error = await Promise.race([rejection(client.request("a", [], { timeout: 0 })), pause(20)]);
+    }
+    assert.isBelow(performance.now() - start, 2_500);
+    guest.kill();
   });
 });
 
@@ -161,7 +185,7 @@ describe("a guest that cannot be started", () => {
 });
 
 describe("a guest that exits", () => {
-  it("after it has read half of a frame makes send() reject", async () => {
+  it("makes send() reject if it has read only a part of the frame", async () => {
     const guest = await spawnGuest("sh", ["-c", "head -c 1000 >/dev/null; exit 3"]);
     const error = await rejection(guest.channel.send(DATA, new Uint8Array(10 << 20)));
     assert.match(error.message, /EPIPE|ECONNRESET|closed/);
@@ -169,11 +193,11 @@ describe("a guest that exits", () => {
   });
 
   for (const [how, endGuest, exit] of [
-    ["is killed", (guest) => guest.kill(), { code: null, signal: "SIGKILL" }],
-    ["exits", (guest, client) => client.notify("exit", [7]), { code: 7, signal: null }],
-    ["has an aborted signal", (guest, client, controller) => controller.abort(), { code: null, signal: "SIGKILL" }],
+    ["the host kills it", (guest) => guest.kill(), { code: null, signal: "SIGKILL" }],
+    ["the guest itself exits", (guest, client) => client.notify("exit", [7]), { code: 7, signal: null }],
+    ["its signal is aborted", (guest, client, controller) => controller.abort(), { code: null, signal: "SIGKILL" }],
   ]) {
-    it(`because it ${how} ends the pending calls at once, and later calls and writes fail`, async () => {
+    it(`ends the pending calls at once, and later calls and writes fail: ${how}`, async () => {
       const controller = new AbortController();
       const guest = await guestOf("echo", { signal: controller.signal });
       const client = new JSONRPCClient(guest.transport());
@@ -191,7 +215,7 @@ describe("a guest that exits", () => {
     });
   }
 
-  it("while the host writes much data makes the last write reject", async () => {
+  it("makes the last write reject if the host has many pending writes", async () => {
     const guest = await guestOf("ignoreEverything");
     const writes = Array.from({ length: 40 }, () => guest.channel.send(DATA, new Uint8Array(1 << 20)));
     await pause(50);
@@ -201,7 +225,7 @@ describe("a guest that exits", () => {
     assert.equal(outcomes.at(-1).status, "rejected");
   });
 
-  it("ends its channel even if a child process keeps its output open", async () => {
+  it("ends its channel, even if a child process of the guest keeps the output open", async () => {
     const seen = [];
     const guest = await guestOf("leaveChild", { onData: (payload) => seen.push(text(payload)) });
     const client = new JSONRPCClient(guest.transport());
@@ -227,7 +251,7 @@ describe("a guest that the host closes", () => {
     assert.deepEqual(seen, ["bye"]);
   });
 
-  it("and that ignores the close is killed after the timeout, whichever function closes it", async () => {
+  it("is killed after the timeout if it ignores the close, whichever function closes it", async () => {
     for (const close of [
       (guest) => guest.close({ timeout: 100 }),
       (guest) => void new JSONRPCClient(guest.transport()).destroy(),
@@ -249,7 +273,7 @@ describe("a guest that the host closes", () => {
     }
   });
 
-  it("and that does not read is killed after the timeout, however many bytes are queued", async () => {
+  it("is killed after the timeout if it does not read, however many bytes are queued", async () => {
     for (const close of [(guest) => guest.close({ timeout: 100 }), (guest) => guest.channel.close()]) {
       let isReady = false;
       const guest = await guestOf("ignoreEverything", { closeTimeout: 100, onOpen: () => (isReady = true) });
@@ -268,7 +292,7 @@ describe("a guest that the host closes", () => {
     assert.equal((await hanging).reason, "peer-gone");
   });
 
-  it("makes close() reject for an invalid timeout", async () => {
+  it("keeps running if the timeout is invalid: close() rejects", async () => {
     const guest = await guestOf("echo");
     assert.instanceOf(await rejection(guest.close({ timeout: -1 })), RangeError);
     assert.isTrue(isAlive(guest.pid));
@@ -288,32 +312,12 @@ describe("a guest that closes its channel", () => {
     assert.deepEqual(closed, ["bye"]);
     assertClosed(() => guest.channel.send(DATA), "closed-by-peer");
   });
-
-  it("cannot create a second channel in its process", async () => {
-    const guest = await guestOf("echo");
-    const client = new JSONRPCClient(guest.transport());
-    assert.include((await rejection(client.request("again"))).message, "already a guest");
-    await guest.close();
-  });
-
-  it("may stop reading long before it exits: calls then end early", async () => {
-    let isOpen = false;
-    const guest = await guestOf("closeInput", { onOpen: () => (isOpen = true) });
-    await until(() => isOpen);
-    const client = new JSONRPCClient(guest.transport());
-    const start = performance.now();
-    for (let error; error === undefined; await pause(10)) {
-      error = await Promise.race([rejection(client.request("a", [], { timeout: 0 })), pause(20)]);
-    }
-    assert.isBelow(performance.now() - start, 2_500);
-    guest.kill();
-  });
 });
 
 describe("a guest whose responses are not read", function () {
   this.timeout(30_000);
 
-  it("exits after the host ends its input", async () => {
+  it("exits after the host ends the guest's input", async () => {
     const guest = spawn(process.execPath, [fixture("wipc-guest.mjs"), "echo"], { stdio: ["pipe", "pipe", "inherit"] });
     afterThisTest(() => guest.kill("SIGKILL"));
     const exited = once(guest, "exit");
@@ -328,7 +332,7 @@ describe("a guest whose responses are not read", function () {
   });
 });
 
-it("a guest whose onClose throws exits, even if its input does not end", async () => {
+it("a guest exits after its onClose has thrown, even if its input does not end", async () => {
   const guest = spawn(process.execPath, [fixture("wipc-guest.mjs"), "throwOnClose"], {
     stdio: ["pipe", "pipe", "inherit"],
   });
@@ -341,16 +345,16 @@ it("a guest whose onClose throws exits, even if its input does not end", async (
 describe("a guest that floods the host and exits", function () {
   this.timeout(60_000);
 
-  it("does not block other tasks of the host, and all of its messages are handled", async () => {
+  it("does not block other tasks of the host, and the host handles all messages of the guest", async () => {
     const guest = await spawnGuest(process.execPath, [fixture("wipc-hostile.mjs"), "flood"], { onError() {} });
     afterThisTest(() => guest.kill());
     let timerCalls = 0;
     let handled = 0;
-    // While a call is pending, a paused host still reads, up to a higher limit.
     const peer = new JSONRPCPeer(guest.transport(), { onError() {} }).method(
       "big",
       () => ((handled += 1), "x".repeat(5_000)),
     );
+    // While a call is pending, a host whose handling of frames is paused still reads, up to a higher limit.
     const hangingCall = rejection(peer.request("a", [], { timeout: 0 }));
     await guest.exited;
     const timer = setInterval(() => (timerCalls += 1), 1);
@@ -365,7 +369,7 @@ describe("a guest that floods the host and exits", function () {
 describe("a host that exits", () => {
   for (const how of ["exits", "throws"]) {
     for (const mode of ["echo", "ignoreEverything"]) {
-      it(`because it ${how} leaves no guest running: ${mode}`, async () => {
+      it(`leaves no guest running if it ${how}: guest ${mode}`, async () => {
         const host = spawn(process.execPath, [fixture("wipc-host.mjs"), how, mode], {
           stdio: ["ignore", "pipe", "ignore"],
         });
@@ -378,7 +382,7 @@ describe("a host that exits", () => {
     }
   }
 
-  it("because it is killed leaves no guest running that exits at the end of its input", async () => {
+  it("leaves no guest running if it is killed, and the guest exits at the end of the input", async () => {
     const host = spawn(process.execPath, [fixture("wipc-host.mjs"), "stays", "echo"], {
       stdio: ["ignore", "pipe", "ignore"],
     });
@@ -389,7 +393,7 @@ describe("a host that exits", () => {
   });
 });
 
-it("a guest responds to input that a shell pipes into it, and exits", async () => {
+it("a guest responds to all frames of an input that has already ended, and then ends its output", async () => {
   const guest = spawn(process.execPath, [fixture("wipc-guest.mjs"), "echo"], { stdio: ["pipe", "pipe", "inherit"] });
   afterThisTest(() => guest.kill("SIGKILL"));
   const readable = new ReadableStream({

@@ -60,7 +60,7 @@ describe("a hostile guest", function () {
     ["by a promise", async (text) => text()],
     ["a little later", (text) => new Promise((resolve) => setImmediate(() => resolve(text())))],
   ]) {
-    it(`that sends requests and does not read makes the host buffer at most its limit: responses ${kind}`, async () => {
+    it(`that sends requests and does not read cannot make the host buffer more than the limit: responses ${kind}`, async () => {
       const before = usedMemory();
       const guest = await hostile("unread");
       let handled = 0;
@@ -79,7 +79,7 @@ describe("a hostile guest", function () {
     });
   }
 
-  it("that sends DATA and does not read makes the host buffer at most its limit, if a hook sends the data back", async () => {
+  it("that sends DATA and does not read cannot make the host buffer more than the limit, even if a hook sends the data back", async () => {
     const before = usedMemory();
     let received = 0;
     const guest = await hostile("data", {
@@ -111,7 +111,7 @@ describe("a hostile guest", function () {
     assert.isBelow(maximum, 64 * MIB);
   });
 
-  it("that sends a message of 150 MB does not make the host buffer the message, and the next frame is found", async () => {
+  it("that sends a message of 150 MB does not make the host buffer the message, and the host finds the next frame", async () => {
     const before = usedMemory();
     let isDone = false;
     const guest = await hostile("long", { onData: () => (isDone = true) });
@@ -130,7 +130,7 @@ describe("a hostile guest", function () {
     assert.isBelow(await growth(() => Date.now() - start > 500, before), 16 * MIB);
   });
 
-  it("that sends the smallest messages gets a response for each, and the host's memory does not grow", async () => {
+  it("that sends the smallest messages does not make the host's memory grow", async () => {
     let isDone = false;
     const guest = await hostile("tiny", { onData: () => (isDone = true) });
     new JSONRPCServer(guest.transport());
@@ -143,7 +143,7 @@ describe("a hostile guest", function () {
   });
 });
 
-describe("small frames in chunks whose ArrayBuffers are large", function () {
+describe("bytes of WIPC frames in chunks whose ArrayBuffers are large", function () {
   this.timeout(60_000);
 
   /** Returns a chunk that contains the bytes at the start of an ArrayBuffer of 64 KiB. */
@@ -166,7 +166,7 @@ describe("small frames in chunks whose ArrayBuffers are large", function () {
     return minimum;
   };
 
-  it("are copied out of the ArrayBuffer until they are handled", async () => {
+  it("are copied out of the ArrayBuffer if they arrive before a handler", async () => {
     const { readable, writable } = new TransformStream();
     const channel = new WipcChannel({ readable, writable: new WritableStream() });
     afterThisTest(() => channel.destroy());
@@ -182,7 +182,7 @@ describe("small frames in chunks whose ArrayBuffers are large", function () {
     await until(() => notes === 3_000);
   });
 
-  it("are copied out of the ArrayBuffer while reading is paused", async () => {
+  it("are copied out of the ArrayBuffer if they arrive while reading is paused", async () => {
     const { readable, writable } = new TransformStream();
     const channel = new WipcChannel({ readable, writable: new WritableStream({ write: () => new Promise(() => {}) }) });
     afterThisTest(() => channel.destroy());
@@ -200,7 +200,7 @@ describe("small frames in chunks whose ArrayBuffers are large", function () {
     assert.isBelow(await remainingGrowth(before), 64 * MIB);
   });
 
-  it("are copied out of the ArrayBuffer until the rest of their payload arrives", async () => {
+  it("are copied out of the ArrayBuffer if the rest of their payload has not arrived", async () => {
     const sizes = [];
     const decoder = new WipcDecoder({ frame: (_, payload) => sizes.push(payload.length) });
     const frame = encodeWipc(DATA, new Uint8Array(3 * MIB));
@@ -235,7 +235,7 @@ describe("a hostile host", function () {
     if (!child.stdin.write(bytes)) await once(child.stdin, "drain");
   }
 
-  it("that sends requests and does not read makes the guest buffer at most its limit, and later gets all responses", async () => {
+  it("that sends requests and does not read cannot make the guest buffer more than the limit, and later gets all responses", async () => {
     const { child, frames, read } = await guestOf("echo");
     const before = memoryOf(child.pid);
     const requests = Array.from({ length: 3_000 }, (_, id) =>
@@ -261,7 +261,7 @@ describe("a hostile host", function () {
     );
   });
 
-  it("that sends DATA and does not read makes a guest that echoes the data buffer at most its limit", async () => {
+  it("that sends DATA and does not read cannot make the guest buffer more than the limit, even if the guest echoes the data", async () => {
     const { child, frames, read } = await guestOf("echo");
     const before = memoryOf(child.pid);
     const written = write(child, concat(Array.from({ length: 3_000 }, () => encodeWipc(DATA, new Uint8Array(60_000)))));

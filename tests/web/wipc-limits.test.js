@@ -242,7 +242,7 @@ describe("a WIPC peer that sends many requests and ends its output", function ()
   this.timeout(30_000);
 
   for (const role of ["host", "guest"]) {
-    it(`does not prevent the end of a ${role} if it never reads: the error reports the dropped messages`, async () => {
+    it(`cannot keep the channel of a ${role} open by never reading: the error reports the dropped messages`, async () => {
       const pipe = channelWithoutReader({ role, closeTimeout: 100 });
       let handled = 0;
       new JSONRPCServer(pipe.channel.transport()).method("big", () => ((handled += 1), KIB_64));
@@ -295,12 +295,12 @@ describe("a WIPC peer that sends many messages at once", function () {
       (server, work) => server.method("work", () => Promise.resolve().then(work)),
     ],
     ["notifications", note, undefined, (server, work) => server.onNotify("work", work)],
-    ["calls for onCall", note, "onCall"],
+    ["CALL frames for onCall", note, "onCall"],
     ["DATA", encodeWipc(DATA), "onData"],
     ["OPEN", encodeWipc(OPEN), "onOpen"],
     ["text between frames", concat([utf8("text"), encodeWipc(OPEN)]), "onPassthrough"],
   ]) {
-    it(`lets timers run: ${what}`, async () => {
+    it(`does not block timers: ${what}`, async () => {
       let completed = 0;
       let timerCalls = 0;
       const timer = setInterval(() => (timerCalls += completed > 0 && completed < COUNT ? 1 : 0), 1);
@@ -317,7 +317,7 @@ describe("a WIPC peer that sends many messages at once", function () {
     });
   }
 
-  it("lets timers run: requests that are not handled yet", async () => {
+  it("does not block timers: notifications that arrive before a server exists", async () => {
     let completed = 0;
     let timerCalls = 0;
     const timer = setInterval(() => (timerCalls += completed > 0 && completed < COUNT ? 1 : 0), 1);
@@ -335,11 +335,11 @@ describe("a WIPC peer that sends many messages at once", function () {
   });
 
   for (const [what, type, chunked] of [
-    ["in one chunk", DATA, (bytes) => [concat(bytes)]],
-    ["in a chunk each", DATA, (bytes) => bytes],
-    ["of JSON-RPC in a chunk each", CALL, (bytes) => bytes],
+    ["all in one chunk", DATA, (bytes) => [concat(bytes)]],
+    ["each in a separate chunk", DATA, (bytes) => bytes],
+    ["each with JSON-RPC in a separate chunk", CALL, (bytes) => bytes],
   ]) {
-    it(`lets timers run: a few large frames ${what}`, async () => {
+    it(`does not block timers: 20 large frames, ${what}`, async () => {
       let completed = 0;
       let timerCalls = 0;
       const timer = setInterval(() => (timerCalls += completed > 0 && completed < 20 ? 1 : 0), 1);
@@ -357,7 +357,7 @@ describe("a WIPC peer that sends many messages at once", function () {
     });
   }
 
-  it("lets timers run: frames that it writes to a stream which accepts each frame immediately", async () => {
+  it("does not block timers: frames that this side sends to a stream that accepts each frame immediately", async () => {
     let completed = 0;
     let timerCalls = 0;
     const timer = setInterval(() => (timerCalls += completed > 0 && completed < COUNT ? 1 : 0), 1);
@@ -375,7 +375,7 @@ describe("a WIPC peer that sends many messages at once", function () {
     assert.isAbove(timerCalls, 3);
   });
 
-  it("lets timers run: text in many chunks", async () => {
+  it("does not block timers: text in many chunks", async () => {
     let completed = 0;
     let timerCalls = 0;
     const timer = setInterval(() => (timerCalls += completed > 0 && completed < COUNT ? 1 : 0), 1);
@@ -406,7 +406,7 @@ describe("two WIPC peers", function () {
     assert.isTrue(results.every((result) => result.length === large.length));
   });
 
-  it("that echo 100 MiB of data get all data", async () => {
+  it("lose no data if one sends 100 MiB and the other echoes it", async () => {
     let received = 0;
     const { host, guest } = channels(
       { onData: (payload) => void (received += payload.length) },
@@ -416,7 +416,7 @@ describe("two WIPC peers", function () {
     await until(() => received === 100 << 20);
   });
 
-  it("get thousands of responses to calls of one turn", async () => {
+  it("exchange 3 000 calls of one turn, and their responses", async () => {
     const { host, guest } = channels();
     new JSONRPCServer(guest.transport()).method("echo", (params) => params);
     const client = new JSONRPCClient(host.transport());
@@ -506,19 +506,6 @@ describe("a request over WIPC whose id cannot be echoed", function () {
         [null, -32600],
       ],
     );
-  });
-
-  it("gets an error with the id null: a running request whose own id is null still counts as running", async () => {
-    const pipe = scriptedPipe({ role: "guest" });
-    const gate = deferred();
-    new JSONRPCServer(pipe.channel.transport()).method("wait", () => gate.promise);
-    await pipe.post(CALL, '{"jsonrpc":"2.0","method":"wait","id":null}');
-    await pipe.post(CALL, "no JSON");
-    await until(() => pipe.messages.length === 1);
-    const idle = pipe.channel.idle();
-    assert.isTrue(await isOpen(idle));
-    gate.resolve(5);
-    await idle;
   });
 });
 
@@ -622,7 +609,20 @@ describe("running requests over WIPC", function () {
     await pipe.channel.idle();
   });
 
-  it("that arrive in one chunk with CLOSE all get a response before a guest is idle", async () => {
+  it("still count if their id is null and the peer has received an error with the id null", async () => {
+    const pipe = scriptedPipe({ role: "guest" });
+    const gate = deferred();
+    new JSONRPCServer(pipe.channel.transport()).method("wait", () => gate.promise);
+    await pipe.post(CALL, '{"jsonrpc":"2.0","method":"wait","id":null}');
+    await pipe.post(CALL, "no JSON");
+    await until(() => pipe.messages.length === 1);
+    const idle = pipe.channel.idle();
+    assert.isTrue(await isOpen(idle));
+    gate.resolve(5);
+    await idle;
+  });
+
+  it("all get a response before a guest is idle, if they arrive in one chunk with CLOSE", async () => {
     const pipe = scriptedPipe({ role: "guest" });
     new JSONRPCServer(pipe.channel.transport()).method("echo", async (params) => params);
     await pipe.postBytes(concat([requests("echo", 100), encodeWipc(CLOSE), requests("echo", 100, 100)]));
@@ -734,7 +734,7 @@ describe("a message over WIPC that is too long", function () {
     assert.deepEqual(pipe.messages, [{ jsonrpc: "2.0", result: [1], id: 2 }]);
   });
 
-  it("requires a valid limit", () => {
+  it("exceeds maxMessage: an invalid maxMessage causes a RangeError", () => {
     const [near] = pipes();
     for (const maxMessage of [0, -1, 1.5, 2 ** 32, "1"])
       assert.throws(() => new WipcChannel(near, { maxMessage }), RangeError, "maxMessage");
@@ -745,10 +745,10 @@ describe("CALL frames that arrive before a handler", function () {
   this.timeout(30_000);
 
   for (const [what, frame, count] of [
-    ["10 000 of them", request("echo", 1), 12_000],
-    ["16 MiB of them", request("echo", 1, [KIB_64]), 400],
+    ["10 000 frames", request("echo", 1), 12_000],
+    ["16 MiB", request("echo", 1, [KIB_64]), 400],
   ]) {
-    it(`make reading pause with a warning, and all of them are handled later: ${what}`, async () => {
+    it(`make reading pause with a warning, and are all handled later: more than ${what}`, async () => {
       let data = 0;
       const pipe = scriptedPipe({ onData: () => (data += 1) });
       const lines = await printed(async (lines) => {
@@ -831,7 +831,7 @@ describe("messages that must cost a WIPC peer little", function () {
     assert.lengthOf(messages, 5);
   });
 
-  it("get one error for hundreds of thousands of elements", async () => {
+  it("get one error for each batch, even of hundreds of thousands of elements", async () => {
     const many = (element, count) => `[${`${element},`.repeat(count - 1)}${element}]`;
     const [first, second, third] = await responsesTo([
       many("1", 500_000),

@@ -19,7 +19,7 @@ import { afterThisTest } from "./support/cleanup.js";
 import { deferred, isOpen, rejection, until } from "./support/outcomes.js";
 import { printed } from "./support/console.js";
 
-/** Creates a server on a channel. The test is its peer. */
+/** Creates a server on a channel. The test acts as the peer. */
 function served(options, rpc) {
   const pipe = scriptedPipe(options);
   const server = new JSONRPCServer(pipe.channel.transport(), { onError() {}, ...rpc });
@@ -96,7 +96,7 @@ describe("JSON-RPC over WIPC", () => {
     assert.deepEqual(noted, [1, 2]);
   });
 
-  it("sends an error for a result that JSON cannot express, single and in a batch", async () => {
+  it("sends an error in place of a result or item that JSON cannot express, also in a batch", async () => {
     const { host, guest } = channels();
     const results = { fn: () => {}, symbol: Symbol("s"), unwritten: { toJSON() {} }, date: new Date(0) };
     const server = new JSONRPCServer(guest.transport()).method("items", async function* () {
@@ -123,7 +123,7 @@ describe("JSON-RPC over WIPC", () => {
     assert.equal(host.transport(), host.transport());
   });
 
-  it("sends calls and responses together if coalesce is true", async () => {
+  it("transmits nested calls and their responses if coalesce is true", async () => {
     const { host, guest } = channels();
     const near = new JSONRPCPeer(host.transport(), { coalesce: true }).method("double", ([n]) => 2 * n);
     const far = new JSONRPCPeer(guest.transport(), { coalesce: true }).method(
@@ -146,7 +146,7 @@ describe("JSON-RPC over WIPC", () => {
     assert.deepEqual(pipe.messages, [{ jsonrpc: "2.0", result: [1], id: "early" }]);
   });
 
-  it("makes a call with a transfer list reject", async () => {
+  it("makes a call reject if it has a transfer list", async () => {
     const { host } = channels();
     const { buffer } = new Uint8Array(1);
     const failure = await rejection(
@@ -219,7 +219,7 @@ describe("a CALL frame", () => {
     });
   }
 
-  it("with a batch gets a response for each request if all responses together are too long", async () => {
+  it("with a batch gets a response for each request, even if all responses are too long for one message", async () => {
     const { host, guest } = channels();
     const long = "x".repeat(1 << 20);
     new JSONRPCServer(guest.transport()).method("long", () => long);
@@ -237,7 +237,7 @@ describe("a CALL frame", () => {
     assert.isBelow(writtenLength, 50 << 20);
   });
 
-  it("with a batch gets a response for each of its elements", async () => {
+  it("with a batch gets a response for each element, except for an element that is a response", async () => {
     const { pipe } = served();
     await pipe.post(
       CALL,
@@ -278,7 +278,7 @@ describe("pending calls", () => {
     ["the host sends CLOSE", (pipe) => pipe.post(CLOSE), "the peer has closed the channel", ["guest"]],
   ]) {
     for (const role of roles) {
-      it(`end at once if ${how}, for a ${role}, and later calls are refused`, async () => {
+      it(`of a ${role} end at once if ${how}, and later calls are refused`, async () => {
         const pipe = scriptedPipe({ role });
         const client = new JSONRPCClient(pipe.channel.transport());
         const pendingCall = rejection(client.request("a", [], { timeout: 0 }));
@@ -293,7 +293,7 @@ describe("pending calls", () => {
     }
   }
 
-  it("may still get a response after the CLOSE of a guest, and end with its stream", async () => {
+  it("may still get a response after a guest has sent CLOSE, and end when the output of the guest ends", async () => {
     const pipe = scriptedPipe();
     const client = new JSONRPCClient(pipe.channel.transport());
     const answeredCall = client.request("a", [], { timeout: 0 });
@@ -307,7 +307,7 @@ describe("pending calls", () => {
     assert.deepEqual([reason, cause.message], ["peer-gone", "the peer has closed the channel"]);
   });
 
-  it("end two seconds after the CLOSE of a guest that does not exit", async () => {
+  it("end two seconds after a guest has sent CLOSE, if the guest does not end its output", async () => {
     const pipe = scriptedPipe();
     const client = new JSONRPCClient(pipe.channel.transport());
     const pendingCall = rejection(client.request("a", [], { timeout: 0 }));
@@ -330,7 +330,7 @@ describe("pending calls", () => {
     assert.isBelow(performance.now() - start, 2_000);
   });
 
-  it("are refused at once on a channel that has already ended", async () => {
+  it("do not exist on a channel that has ended: a new call is refused at once", async () => {
     const pipe = scriptedPipe();
     pipe.end();
     await pipe.channel.ended;
@@ -399,7 +399,7 @@ describe("running requests", () => {
     assert.deepEqual(pipe.messages, []);
   });
 
-  it("all count, even if they have the same id or are part of a batch", async () => {
+  it("all count, even if they are part of a batch or their ids differ only in their type", async () => {
     const { pipe, server } = served({ role: "guest" });
     const gates = [deferred(), deferred(), deferred()];
     let next = 0;
@@ -422,7 +422,7 @@ describe("running requests", () => {
     await idle;
   });
 
-  it("send no response to a closed channel, and cause no error", async () => {
+  it("get no response after the channel is closed, and cause no error", async () => {
     const { pipe, server } = served();
     const gate = deferred();
     let isRunning = false;

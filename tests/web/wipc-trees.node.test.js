@@ -16,19 +16,19 @@ const { spawnGuest } = await import(packaged("wipc-node.js"));
 
 /** Programs that start a server. The server does not exit at the end of its input or when its parent exits. */
 const programs = {
-  "behind the shell": ({ server }) => ["sh", "-c", `sh '${server}'; true`],
-  "behind Node": ({ server }) => ["node", "-e", `child_process.spawn("sh", ["${server}"], { stdio: "inherit" })`],
-  "behind npx": ({ server }) => ["npx", "--no", "--offline", "-c", `sh '${server}'`],
-  "whose parent has ended": ({ server }) => ["sh", "-c", `(sh '${server}' &); cat >/dev/null`],
-  "in another group": ({ server }) => ["sh", "-c", `setsid sh '${server}'; true`],
-  "in another group, whose parent ends first": ({ server, pid }) => [
+  "a child of a shell": ({ server }) => ["sh", "-c", `sh '${server}'; true`],
+  "a child of Node": ({ server }) => ["node", "-e", `child_process.spawn("sh", ["${server}"], { stdio: "inherit" })`],
+  "a child of npx": ({ server }) => ["npx", "--no", "--offline", "-c", `sh '${server}'`],
+  "a process whose parent has ended": ({ server }) => ["sh", "-c", `(sh '${server}' &); cat >/dev/null`],
+  "a process in another group": ({ server }) => ["sh", "-c", `setsid sh '${server}'; true`],
+  "a process in another group, whose parent ends first": ({ server, pid }) => [
     "sh",
     "-c",
     `setsid sh '${server}' & while [ ! -e '${pid}' ]; do sleep 0.02; done; cat >/dev/null`,
   ],
 };
 
-/** Returns a program of this kind. At SIGTERM, its server writes a file and exits, or it ignores SIGTERM. */
+/** Returns a program of this kind. At SIGTERM, its server writes a file and exits if `handlesTerm` is true. */
 function programOf(kind, handlesTerm) {
   const folder = mkdtempSync(join(tmpdir(), "tree-"));
   const [server, pid, saved] = ["server", "pid", "saved"].map((name) => join(folder, name));
@@ -69,7 +69,7 @@ describe("a server that a guest has started", function () {
   this.timeout(60_000);
 
   for (const kind of Object.keys(programs)) {
-    it(`${kind} gets SIGTERM, and has exited when the guest is closed`, async () => {
+    it(`gets SIGTERM, and has exited when the guest is closed: ${kind}`, async () => {
       for (const close of [(guest) => guest.close({ timeout: 200 }), (guest) => guest.channel.destroy()]) {
         const program = programOf(kind, true);
         const guest = await guestOf(program, { closeTimeout: 200 });
@@ -80,7 +80,7 @@ describe("a server that a guest has started", function () {
       }
     });
 
-    it(`${kind} that ignores SIGTERM is killed`, async () => {
+    it(`is killed if it ignores SIGTERM: ${kind}`, async () => {
       const program = programOf(kind, false);
       const guest = await guestOf(program);
       const start = performance.now();
@@ -90,8 +90,8 @@ describe("a server that a guest has started", function () {
     });
   }
 
-  for (const kind of ["behind the shell", "whose parent has ended", "in another group"]) {
-    it(`${kind} is killed together with the guest`, async () => {
+  for (const kind of ["a child of a shell", "a process whose parent has ended", "a process in another group"]) {
+    it(`is killed together with the guest: ${kind}`, async () => {
       for (const kill of [(guest) => guest.kill(), (guest, controller) => controller.abort()]) {
         const program = programOf(kind, true);
         const controller = new AbortController();
@@ -104,7 +104,7 @@ describe("a server that a guest has started", function () {
     });
 
     for (const how of ["exits", "throws", "SIGINT", "SIGTERM", "SIGHUP"]) {
-      it(`${kind} is killed when the host ends: ${how}`, async () => {
+      it(`is killed when the host ends (${how}): ${kind}`, async () => {
         const program = programOf(kind, false);
         const fixture = fileURLToPath(new URL("fixtures/wipc-host-of.mjs", import.meta.url));
         const host = spawn(process.execPath, [fixture, ...program.command], { stdio: ["pipe", "ignore", "ignore"] });
@@ -120,7 +120,7 @@ describe("a server that a guest has started", function () {
   }
 
   it("is killed if the options of the guest are invalid", async () => {
-    const program = programOf("behind the shell", true);
+    const program = programOf("a child of a shell", true);
     const [command, ...args] = program.command;
     assert.instanceOf(await rejection(spawnGuest(command, args, { maxMessage: "many" })), Error);
     await until(() => program.runningProcesses().length === 0, "the server still runs");
@@ -128,7 +128,7 @@ describe("a server that a guest has started", function () {
 
   it("gets SIGTERM after its guest was killed, and is killed if it ignores SIGTERM, even if closeTimeout is 0", async () => {
     for (const handlesTerm of [true, false]) {
-      const program = programOf("whose parent has ended", handlesTerm);
+      const program = programOf("a process whose parent has ended", handlesTerm);
       const guest = await guestOf(program, { closeTimeout: 0 });
       guest.channel.send(DATA, "x");
       process.kill(guest.pid, "SIGKILL");
@@ -143,8 +143,8 @@ describe("a host with two copies of the library", () => {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
     it(`ends because of ${signal}, and the guests of both copies are killed`, async () => {
       const [firstProgram, secondProgram] = [
-        programOf("behind the shell", false),
-        programOf("behind the shell", false),
+        programOf("a child of a shell", false),
+        programOf("a child of a shell", false),
       ];
       const fixture = fileURLToPath(new URL("fixtures/wipc-host-of.mjs", import.meta.url));
       const copy = new URL("../../pkg/wipc-node.js?copy", import.meta.url);
@@ -170,7 +170,7 @@ describe("a host with two copies of the library", () => {
 
 describe("a host that handles a signal", () => {
   it("does not exit because of the signal, and neither does its guest", async () => {
-    const program = programOf("behind the shell", true);
+    const program = programOf("a child of a shell", true);
     const fixture = fileURLToPath(new URL("fixtures/wipc-host-of.mjs", import.meta.url));
     const script = `process.on("SIGTERM", () => console.log("received")); process.argv.splice(1, 0, ""); await import("${fixture}")`;
     const line = ["--input-type=module", "-e", script, ...program.command];

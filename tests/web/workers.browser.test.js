@@ -40,7 +40,7 @@ describe("a worker", () => {
     assert.equal(await answer, "echo hi");
   });
 
-  it("may exchange ad-hoc messages with the page at the same time", async () => {
+  it("may exchange ad-hoc messages with the page between calls", async () => {
     const { worker, peer } = await connected();
     const pongs = [];
     worker.onmessage = ({ data }) => data.type === "pong" && pongs.push(data.n);
@@ -52,7 +52,7 @@ describe("a worker", () => {
     assert.deepEqual([pongs, results], [results, pongs]);
   });
 
-  it("keeps its onmessage at both ends", async () => {
+  it("keeps the onmessage of the page and the onmessage of its own scope", async () => {
     const started = await readyWorker("worker.js");
     const onmessage = () => {};
     started.onmessage = onmessage;
@@ -129,7 +129,7 @@ describe("a worker", () => {
     client.destroy();
   });
 
-  it("may throw after it has sent a message, and calls stay pending", async () => {
+  it("may throw after it has sent a message, and later calls still work", async () => {
     const script = `
       onmessage = ({ data }) => {
         if (data.method === "throw") throw new Error("not the end");
@@ -147,7 +147,7 @@ describe("a worker", () => {
     careless.terminate();
   });
 
-  it("does not receive messages of another worker", async () => {
+  it("calls methods of its own peer, and not of the peer of another worker", async () => {
     const [a, b] = [await connected(), await connected()];
     a.peer.method("name", () => "a");
     b.peer.method("name", () => "b");
@@ -158,7 +158,7 @@ describe("a worker", () => {
     );
   });
 
-  it("can serve a port and its own scope with different methods", async () => {
+  it("can serve a port and its own scope at the same time", async () => {
     const { worker, peer } = await connected();
     const { port1, port2 } = new MessageChannel();
     worker.postMessage({ type: "port", port: port2 }, [port2]);
@@ -255,7 +255,7 @@ describe("calls that are made before a worker has loaded its wasm", () => {
     assert.deepEqual([reason.code, note.status], [-32603, "fulfilled"]);
   });
 
-  it("are buffered again while the worker loads the wasm again", async () => {
+  it("get an error after the load has failed, and later calls work after a second load", async () => {
     const started = worker("early-retry-worker.js");
     const client = new JSONRPCClient(workerTransport(started));
     afterThisTest(() => client.destroy());

@@ -63,7 +63,7 @@ async fn a_host_that_is_not_served_is_refused_before_the_upgrade() -> Test {
 }
 
 #[tokio::test]
-async fn configured_hosts_are_served_with_or_without_a_port() -> Test {
+async fn a_configured_host_is_served_at_any_port_unless_it_names_a_port() -> Test {
     let address = serve(WebSocketPolicy::new().host("rpc.example.org").host("other.example:8443")).await?;
     for (host, expected) in [
         ("rpc.example.org", 101),

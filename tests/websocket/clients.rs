@@ -84,7 +84,7 @@ async fn a_close_frame_ends_calls_with_an_error_that_depends_on_its_code() -> Te
         assert_eq!(within(client.closed()).await?, closed);
         let sent = within(server).await???;
         // The last frame of the client is its close frame, which is masked and has the same code.
-        let frame = sent.get(sent.len() - 8 - reason.len()..).ok_or("no answer")?;
+        let frame = sent.get(sent.len() - 8 - reason.len()..).ok_or("the client must answer with a close frame")?;
         assert_eq!(frame[0], 0x88);
         assert_eq!(u16::from_be_bytes([frame[6] ^ frame[2], frame[7] ^ frame[3]]), code);
     }
@@ -113,7 +113,7 @@ async fn a_dropped_client_closes_the_websocket_with_1000() -> Test {
 }
 
 #[tokio::test]
-async fn connecting_to_a_server_that_never_answers_times_out() -> Test {
+async fn connecting_to_a_server_that_never_completes_its_response_times_out() -> Test {
     // The server sends one byte every 100 ms, and never completes its response.
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;

@@ -1,5 +1,5 @@
-//! Violations of RFC 6455. After a violation, the server closes this connection with the specified code, and serves
-//! its other connections.
+//! Violations of RFC 6455. After a violation, the server closes this connection with the code of the RFC, and still
+//! serves its other connections.
 
 use portway::{Limits, WebSocketPolicy};
 use serde_json::json;

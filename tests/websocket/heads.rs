@@ -150,7 +150,7 @@ async fn connections_with_slow_heads_end_after_ten_seconds_and_other_clients_are
 }
 
 #[tokio::test]
-async fn a_refused_connection_that_its_client_does_not_close_is_closed() -> Test {
+async fn the_server_closes_a_refused_connection_that_the_client_keeps_open() -> Test {
     let address = serve(WebSocketPolicy::new()).await?;
     let start = Instant::now();
     let refused = response(address, request("evil.example", "").as_bytes()).await?;

@@ -27,7 +27,7 @@ const MAX_LIFE_US: u64 = 30_000;
 /// The server answers within this time (ms) after it has logged the execution.
 const MAX_WORK_MS: u64 = 4;
 
-/// A xorshift generator.
+/// A generator of pseudo-random numbers (xorshift).
 struct Random(u64);
 
 impl Random {
@@ -40,7 +40,7 @@ impl Random {
 }
 
 /// Starts the server at `address`. Without an address, the server gets a port that the system does not use for outgoing
-/// connections. Otherwise, while the server is down, a client could be given this port, and connect to itself.
+/// connections. If the system used this port for a client while the server is down, the client could connect to itself.
 fn start(address: Option<&str>, log: &Path, random: &mut Random) -> io::Result<(Process, String)> {
     for _ in 0..100 {
         let any = format!("127.0.0.1:{}", 20_000 + random.below(12_000));
@@ -57,15 +57,15 @@ fn start(address: Option<&str>, log: &Path, random: &mut Random) -> io::Result<(
 }
 
 /// Makes calls one after another until the connection ends. Returns the number and the outcome of each call.
-async fn caller(client: Client, last_call: Arc<AtomicU64>) -> Vec<(u64, Result<u64, CallError>)> {
-    let mut ends = Vec::new();
+async fn make_calls(client: Client, last_call: Arc<AtomicU64>) -> Vec<(u64, Result<u64, CallError>)> {
+    let mut outcomes = Vec::new();
     loop {
         let call = last_call.fetch_add(1, Ordering::Relaxed) + 1;
-        let end = client.call::<u64>("run", &(call, call % MAX_WORK_MS)).timeout(Duration::from_secs(50)).await;
-        let is_last = end.is_err();
-        ends.push((call, end));
+        let outcome = client.call::<u64>("run", &(call, call % MAX_WORK_MS)).timeout(Duration::from_secs(50)).await;
+        let is_last = outcome.is_err();
+        outcomes.push((call, outcome));
         if is_last {
-            return ends;
+            return outcomes;
         }
     }
 }
@@ -82,19 +82,19 @@ struct Counts {
 
 impl Counts {
     /// Checks the calls of a round against the executions that the server has logged.
-    fn add(&mut self, ends: &[(u64, Result<u64, CallError>)], executions: &str) -> Test {
+    fn add(&mut self, outcomes: &[(u64, Result<u64, CallError>)], executions: &str) -> Test {
         let mut runs: HashMap<u64, u64> = HashMap::new();
         for line in executions.lines() {
             *runs.entry(line.parse()?).or_default() += 1;
         }
-        for (call, end) in ends {
+        for (call, outcome) in outcomes {
             let runs = runs.remove(call).unwrap_or(0);
             self.calls += 1;
-            match (end, runs) {
+            match (outcome, runs) {
                 (Ok(result), 1) if result == call => self.answered += 1,
                 (Err(CallError::Lost(_) | CallError::PeerGone), 1) => self.lost_after_execution += 1,
                 (Err(CallError::Lost(_) | CallError::PeerGone), 0) => self.lost_before_execution += 1,
-                _ => return Err(format!("call {call} was executed {runs} times and ended with {end:?}").into()),
+                _ => return Err(format!("call {call} was executed {runs} times and ended with {outcome:?}").into()),
             }
         }
         if runs.is_empty() {
@@ -129,30 +129,30 @@ async fn each_call_ends_once_and_runs_at_most_once_whenever_the_server_is_killed
                 let Ok(transport) = Transport::websocket(&url).await else { return Ok(None) };
                 let client = Client::new(transport);
                 let mut callers: JoinSet<_> =
-                    (0..CALLERS).map(|_| caller(client.clone(), Arc::clone(&last_call))).collect();
-                let mut ends = Vec::new();
-                while let Some(ends_of_caller) = callers.join_next().await {
-                    ends.extend(ends_of_caller?);
+                    (0..CALLERS).map(|_| make_calls(client.clone(), Arc::clone(&last_call))).collect();
+                let mut outcomes = Vec::new();
+                while let Some(outcomes_of_caller) = callers.join_next().await {
+                    outcomes.extend(outcomes_of_caller?);
                 }
                 assert_eq!(client.pending(), 0);
-                Ok::<_, JoinError>(Some(ends))
+                Ok::<_, JoinError>(Some(outcomes))
             });
         }
         sleep(Duration::from_micros(random.below(MAX_LIFE_US))).await;
         // `drop` kills the process, and waits until it has ended.
         drop(server);
-        let mut ends = Vec::new();
+        let mut outcomes = Vec::new();
         while let Some(client) = within(clients.join_next()).await? {
             match client?? {
-                Some(ends_of_client) => {
+                Some(outcomes_of_client) => {
                     counts.connected += 1;
-                    ends.extend(ends_of_client);
+                    outcomes.extend(outcomes_of_client);
                 }
                 None => counts.refused += 1,
             }
         }
         counts
-            .add(&ends, &fs::read_to_string(&log)?)
+            .add(&outcomes, &fs::read_to_string(&log)?)
             .map_err(|error| format!("round {round}, seed {seed}: {error}"))?;
     }
     println!("{counts:?}");

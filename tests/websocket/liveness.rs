@@ -190,7 +190,7 @@ async fn the_link_of_a_silent_peer_that_reads_nothing_times_out() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_link_of_a_slow_reader_stays_open_while_the_peer_reads() -> Test {
+async fn the_link_stays_open_while_the_peer_reads_slowly() -> Test {
     let (near, mut far) = tokio::io::duplex(1_024);
     let server = Server::new(Transport::upgraded(near)?);
     server.method_sync("large", |(): (), _: Context| Ok::<_, RpcError>("x".repeat(50_000)));

@@ -96,6 +96,7 @@ pub(crate) fn header(first_byte: u8, mask_bit: u8, length: usize) -> Vec<u8> {
     header
 }
 
+/// Returns the output of the future, or an error after [`TEST_TIMEOUT`].
 pub(crate) async fn within<T>(future: impl Future<Output = T>) -> io::Result<T> {
     timeout(TEST_TIMEOUT, future).await.map_err(|_| io::Error::new(io::ErrorKind::TimedOut, "the test took too long"))
 }
@@ -149,7 +150,7 @@ impl RawClient {
 
     fn take_frame(&mut self) -> Option<ServerFrame> {
         let [first, second, ..] = *self.unparsed.as_slice() else { return None };
-        assert_eq!(second & 0x80, 0, "a server must not mask");
+        assert_eq!(second & 0x80, 0, "a server must not mask its frames");
         let (start, length) = match second {
             126 => (4, u16::from_be_bytes(self.unparsed.get(2..4)?.try_into().ok()?) as usize),
             127 => (10, u64::from_be_bytes(self.unparsed.get(2..10)?.try_into().ok()?) as usize),

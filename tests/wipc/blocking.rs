@@ -187,7 +187,7 @@ fn a_call_that_cannot_be_read_is_answered_and_the_next_call_is_read() {
 }
 
 #[test]
-fn a_call_over_the_limit_is_refused_before_it_is_read() {
+fn a_call_over_the_limit_is_refused_and_the_next_call_is_answered() {
     let mut limits = Limits::DEFAULT;
     limits.message_bytes = 60;
     let long = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"add","params":[1,{}]}}"#, "1".repeat(60));
@@ -198,7 +198,7 @@ fn a_call_over_the_limit_is_refused_before_it_is_read() {
 }
 
 #[test]
-fn a_handler_sends_notifications_to_its_host_before_it_answers() {
+fn a_handler_can_send_notifications_and_frames_before_it_answers() {
     let server = GuestServer::new().method("work", |(): (), host| {
         host.notify("progress", &[50]).unwrap();
         host.send(FrameType::Data, b"{\"half\":true}").unwrap();

@@ -98,7 +98,7 @@ async fn a_guest_calls_its_host_during_a_call_of_the_host() -> Test {
 }
 
 #[tokio::test]
-async fn running_requests_of_a_guest_are_finished_before_it_exits() -> Test {
+async fn a_guest_answers_its_running_requests_before_its_link_ends() -> Test {
     let (near, mut far) = transport_with_remote_end()?;
     let server = Server::new(near);
     server.method("slow", |(): (), _: Context| async move {
@@ -135,7 +135,7 @@ async fn destroy_sends_close_after_all_other_frames() -> Test {
 }
 
 #[tokio::test]
-async fn a_guest_exits_with_close_when_its_host_drops_the_client() -> Test {
+async fn a_guest_exits_before_it_is_killed_when_its_host_destroys_the_client() -> Test {
     for role in ["serve", "peer", "echo"] {
         let start = Instant::now();
         let (client, _) = client(role)?;
@@ -148,7 +148,7 @@ async fn a_guest_exits_with_close_when_its_host_drops_the_client() -> Test {
 }
 
 #[tokio::test]
-async fn after_its_close_a_guest_receives_no_frames_but_its_own_later_frames_are_received() -> Test {
+async fn after_a_guest_sends_close_its_host_sends_no_frames_but_receives_later_frames() -> Test {
     let (client, printed) = client("sends close")?;
     // The guest sends the answer after CLOSE.
     assert_eq!(timeout(TEST_TIMEOUT, client.call::<i64>("count", &())).await?, Ok(5));
@@ -260,7 +260,7 @@ async fn a_guest_is_killed_after_close_while_its_request_is_pending() -> Test {
 }
 
 #[tokio::test]
-async fn a_guest_that_is_sent_close_reads_the_end_of_its_input_and_is_killed_if_it_stays() -> Test {
+async fn after_the_host_sends_close_a_guest_reads_the_end_of_its_input_and_is_killed_if_it_stays() -> Test {
     let grace = Duration::from_secs(2);
     let transport = Transport::child(Command::new("sh").args(["-c", "cat >/dev/null; exit 5"]), Framing::Wipc)?;
     let client = Client::new(transport.with_grace(TEST_TIMEOUT));
@@ -412,7 +412,7 @@ async fn a_panic_in_the_function_for_frames_is_reported_and_does_not_end_the_lin
 }
 
 #[tokio::test]
-async fn frames_may_have_the_maximum_length_of_the_format_unless_a_limit_is_set() -> Test {
+async fn payloads_may_exceed_the_limit_of_messages_unless_a_limit_of_payloads_is_set() -> Test {
     let long = vec![b'x'; Limits::DEFAULT.message_bytes + 1];
     for limit in [None, Some(10_000_000)] {
         let (near, mut far) = transport_with_remote_end()?;
@@ -450,7 +450,7 @@ async fn a_call_over_the_limit_of_messages_is_answered_and_the_next_one_is_serve
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_payload_may_take_any_time_unless_a_limit_is_set() -> Test {
+async fn a_payload_may_take_an_hour_if_no_timeout_of_payloads_is_set() -> Test {
     let (near, mut far) = transport_with_remote_end()?;
     let server = Server::new(near.with_limits(Limits::DEFAULT));
     server.method_sync("one", |(): (), _: Context| Ok::<_, RpcError>(1));
@@ -536,15 +536,15 @@ fn peak_memory(pid: u32) -> u64 {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_call_of_two_hundred_megabytes_is_refused_at_its_header_and_buffered_by_no_kind_of_guest() -> Test {
+async fn no_kind_of_guest_buffers_a_call_of_two_hundred_megabytes() -> Test {
     for role in ["serve", "peer"] {
         let mut child = guest(role).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn()?;
         let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-        let mut next = frames_of(&mut stdout);
+        let mut output = frames_of(&mut stdout);
         stdin.write_all(&header(FrameType::Call, 200_000_000)?).await?;
         // A `Peer` may be only a client, so it does not answer with the id null.
         if role == "serve" {
-            let refused: Value = serde_json::from_str(&timeout(TEST_TIMEOUT, next.call()).await??)?;
+            let refused: Value = serde_json::from_str(&timeout(TEST_TIMEOUT, output.next_call()).await??)?;
             assert_eq!((&refused["id"], &refused["error"]["data"]["reason"]), (&Value::Null, &json!("oversize")));
         }
         let piece = vec![b'x'; 1_000_000];
@@ -552,7 +552,7 @@ async fn a_call_of_two_hundred_megabytes_is_refused_at_its_header_and_buffered_b
             stdin.write_all(&piece).await?;
         }
         stdin.write_all(&frame(FrameType::Call, r#"{"jsonrpc":"2.0","id":1,"method":"nothing"}"#)).await?;
-        let answer: Value = serde_json::from_str(&timeout(TEST_TIMEOUT, next.call()).await??)?;
+        let answer: Value = serde_json::from_str(&timeout(TEST_TIMEOUT, output.next_call()).await??)?;
         assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(1), &json!(-32601)), "{role}");
         let peak = peak_memory(child.id().unwrap());
         assert!(peak < 64_000, "{role}: {peak} KiB");
@@ -591,7 +591,7 @@ fn frames_of<R: AsyncReadExt + Unpin>(reader: &mut R) -> Frames<'_, R> {
 
 impl<R: AsyncReadExt + Unpin> Frames<'_, R> {
     /// Returns the payload of the next `CALL`.
-    async fn call(&mut self) -> std::io::Result<String> {
+    async fn next_call(&mut self) -> std::io::Result<String> {
         loop {
             if !self.found.is_empty() {
                 let (frame_type, payload) = self.found.remove(0);

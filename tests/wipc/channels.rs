@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use crate::guests::{TEST_TIMEOUT, Test};
 
 #[tokio::test]
-async fn a_missing_payload_is_abandoned_after_its_timeout() -> Test {
+async fn a_frame_is_abandoned_if_its_payload_does_not_arrive_within_the_timeout() -> Test {
     let (near, mut far) = duplex(1_000);
     let (reader, writer) = split(near);
     let printed = Arc::new(Mutex::new(Vec::<u8>::new()));
@@ -72,7 +72,7 @@ async fn dropping_the_future_of_send_leaves_no_incomplete_frame() -> Test {
             Err(_) => continue,
         }
     }
-    assert!((1..40).contains(&sent), "{sent} were sent");
+    assert!((1..40).contains(&sent), "{sent} frames were sent");
     let ending = tokio::spawn(async move { sender.end().await });
     let mut bytes = Vec::new();
     timeout(TEST_TIMEOUT, far.read_to_end(&mut bytes)).await??;
@@ -147,8 +147,8 @@ async fn a_host_that_received_close_sends_no_queued_frames() -> Test {
 async fn a_host_that_received_close_ends_its_output_though_the_guest_reads_nothing() -> Test {
     let (near, far) = duplex(200);
     let (reader, writer) = split(near);
-    let (dropped, mut is_dropped) = oneshot::channel::<()>();
-    let (sender, mut receiver) = Channel::host(reader, ReportsDrop { writer, _dropped: dropped })?.split();
+    let (drop_sender, mut drop_signal) = oneshot::channel::<()>();
+    let (sender, mut receiver) = Channel::host(reader, ReportsDrop { writer, _drop_sender: drop_sender })?.split();
     let clone = sender.clone();
     let sending = tokio::spawn(async move { while clone.send(FrameType::Data, &[0; 191]).await.is_ok() {} });
     tokio::time::sleep(Duration::from_millis(50)).await;
@@ -157,8 +157,8 @@ async fn a_host_that_received_close_ends_its_output_though_the_guest_reads_nothi
     assert_eq!(timeout(TEST_TIMEOUT, receiver.receive()).await??.map(|frame| frame.frame_type), Some(FrameType::Close));
     // A `send` that waits for space in the queue fails at once. The current frame may be written for two seconds more.
     timeout(Duration::from_millis(10), sending).await??;
-    assert!(timeout(Duration::from_secs(1), &mut is_dropped).await.is_err());
-    assert!(timeout(Duration::from_secs(2), &mut is_dropped).await?.is_err());
+    assert!(timeout(Duration::from_secs(1), &mut drop_signal).await.is_err());
+    assert!(timeout(Duration::from_secs(2), &mut drop_signal).await?.is_err());
     timeout(Duration::from_millis(10), sender.end()).await?;
     let mut piece = [0; 400];
     assert_eq!(timeout(TEST_TIMEOUT, far_reader.read(&mut piece)).await??, 200);
@@ -170,50 +170,50 @@ async fn a_host_that_received_close_ends_its_output_though_the_guest_reads_nothi
 async fn full_channel() -> Result<(Sender, Receiver, DuplexStream, oneshot::Receiver<()>)> {
     let (near, far) = duplex(200);
     let (reader, writer) = split(near);
-    let (dropped, is_dropped) = oneshot::channel();
-    let (sender, receiver) = Channel::host(reader, ReportsDrop { writer, _dropped: dropped })?.split();
+    let (drop_sender, drop_signal) = oneshot::channel();
+    let (sender, receiver) = Channel::host(reader, ReportsDrop { writer, _drop_sender: drop_sender })?.split();
     for _ in 0..3 {
         sender.send(FrameType::Data, &[0; 991]).await?;
     }
     tokio::time::sleep(Duration::from_millis(50)).await;
-    Ok((sender, receiver, far, is_dropped))
+    Ok((sender, receiver, far, drop_signal))
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_dropped_channel_closes_its_output_though_the_peer_reads_nothing() -> Test {
-    let (sender, receiver, _far, mut is_dropped) = full_channel().await?;
+    let (sender, receiver, _far, mut drop_signal) = full_channel().await?;
     // The output stays open until both halves and all clones are dropped.
     drop(receiver);
     let clone = sender.clone();
     drop(sender);
-    assert!(timeout(Duration::from_secs(60), &mut is_dropped).await.is_err());
+    assert!(timeout(Duration::from_secs(60), &mut drop_signal).await.is_err());
     drop(clone);
-    assert!(timeout(Duration::from_secs(1), &mut is_dropped).await.is_err());
-    assert!(timeout(Duration::from_secs(2), &mut is_dropped).await?.is_err());
-    let (sender, receiver, _far, mut is_dropped) = full_channel().await?;
+    assert!(timeout(Duration::from_secs(1), &mut drop_signal).await.is_err());
+    assert!(timeout(Duration::from_secs(2), &mut drop_signal).await?.is_err());
+    let (sender, receiver, _far, mut drop_signal) = full_channel().await?;
     drop(sender);
-    assert!(timeout(Duration::from_secs(60), &mut is_dropped).await.is_err());
+    assert!(timeout(Duration::from_secs(60), &mut drop_signal).await.is_err());
     drop(receiver);
-    assert!(timeout(Duration::from_secs(3), &mut is_dropped).await?.is_err());
+    assert!(timeout(Duration::from_secs(3), &mut drop_signal).await?.is_err());
     Ok(())
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_dropped_channel_writes_queued_frames_to_a_peer_that_reads() -> Test {
-    let (sender, receiver, mut far, is_dropped) = full_channel().await?;
+    let (sender, receiver, mut far, drop_signal) = full_channel().await?;
     drop((sender, receiver));
     tokio::time::sleep(Duration::from_millis(1_500)).await;
     let mut bytes = Vec::new();
     timeout(TEST_TIMEOUT, far.read_to_end(&mut bytes)).await??;
     assert_eq!(bytes.len(), 3_000);
-    assert!(timeout(TEST_TIMEOUT, is_dropped).await?.is_err());
+    assert!(timeout(TEST_TIMEOUT, drop_signal).await?.is_err());
     Ok(())
 }
 
-/// A writer that signals its drop.
+/// A writer that signals its drop: the receiver of `_drop_sender` then returns an error.
 struct ReportsDrop<W> {
     writer: W,
-    _dropped: oneshot::Sender<()>,
+    _drop_sender: oneshot::Sender<()>,
 }
 
 impl<W: AsyncWrite + Unpin> AsyncWrite for ReportsDrop<W> {
@@ -231,7 +231,7 @@ impl<W: AsyncWrite + Unpin> AsyncWrite for ReportsDrop<W> {
 }
 
 #[tokio::test]
-async fn other_tasks_run_while_a_receiver_reads_frames_that_never_make_it_wait() -> Test {
+async fn other_tasks_run_while_a_receiver_reads_frames_that_are_all_available() -> Test {
     const FRAMES: usize = 100_000;
     let turns = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&turns);

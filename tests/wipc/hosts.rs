@@ -71,7 +71,7 @@ async fn frames_of_a_guest_after_its_close_are_received() -> Test {
 }
 
 #[tokio::test]
-async fn a_guest_that_ends_inside_a_frame_is_reported_and_its_bytes_are_passed_through() -> Test {
+async fn an_incomplete_last_frame_of_a_guest_is_reported_and_passed_through() -> Test {
     let (mut host, printed) = host("torn")?;
     let problem = timeout(TEST_TIMEOUT, host.receive()).await?.unwrap_err();
     assert_eq!(problem.kind(), ErrorKind::UnexpectedEof);
@@ -134,12 +134,12 @@ async fn no_descendant_of_a_guest_is_left_however_the_guest_ends() -> Test {
         for handles_term in [true, false] {
             let tree = Tree::new(shape, handles_term)?;
             let host = host_of(&tree)?;
-            // The script of the guest reads a line.
+            // The script of the guest waits for a line.
             host.send(FrameType::Data, b"\n").await?;
             tree.wait()?;
             timeout(limit, host.close(b"")).await??;
             let limit = if handles_term { Duration::ZERO } else { limit };
-            assert_eq!(tree.processes_after(limit), [""; 0], "{shape:?}, {handles_term}");
+            assert_eq!(tree.processes_after(limit), [""; 0], "{shape:?}, handles SIGTERM: {handles_term}");
             assert_eq!(tree.has_saved(), handles_term, "{shape:?}");
         }
     }
@@ -154,7 +154,7 @@ async fn no_descendant_of_a_guest_is_left_however_the_guest_ends() -> Test {
             } else {
                 drop(host);
             }
-            assert_eq!(tree.processes_after(limit), [""; 0], "{shape:?}, {kills}");
+            assert_eq!(tree.processes_after(limit), [""; 0], "{shape:?}, by kill(): {kills}");
         }
     }
     Ok(())
@@ -235,7 +235,7 @@ async fn a_sender_that_waits_for_a_guest_fails_when_the_guest_sends_close_or_exi
 }
 
 #[tokio::test]
-async fn a_guest_that_is_sent_close_reads_the_end_of_its_input_and_is_killed_if_it_stays() -> Test {
+async fn after_the_host_sends_close_a_guest_reads_the_end_of_its_input_and_is_killed_if_it_stays() -> Test {
     for (script, code) in [("cat >/dev/null; exit 5", Some(5)), ("exec sleep 600", None)] {
         let mut host =
             shell(script)?.with_grace(if code.is_some() { Duration::MAX } else { Duration::from_millis(200) });

@@ -78,7 +78,7 @@ fn is_length_error(error: &Value) -> bool {
 
 #[tokio::test]
 async fn a_request_may_have_the_maximum_length_and_a_longer_one_fails_at_its_caller() -> Test {
-    let (transport, mut there) = transport_with_remote_end()?;
+    let (transport, mut remote_end) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let empty = r#"{"jsonrpc":"2.0","id":1,"method":"a\"method","params":[""]}"#;
     let text = filler(empty, MAX_MESSAGE_BYTES);
@@ -90,8 +90,8 @@ async fn a_request_may_have_the_maximum_length_and_a_longer_one_fails_at_its_cal
         assert!(problem.contains("2000 bytes") && problem.contains("2001"), "{problem}");
     }
     let call = client.call::<u32>("a\"method", &[&text]).start();
-    assert_eq!(there.receive().await?.len(), MAX_MESSAGE_BYTES, "the longer calls must not be sent");
-    there.send(r#"{"jsonrpc":"2.0","id":1,"result":5}"#).await?;
+    assert_eq!(remote_end.receive().await?.len(), MAX_MESSAGE_BYTES, "the longer calls must not be sent");
+    remote_end.send(r#"{"jsonrpc":"2.0","id":1,"result":5}"#).await?;
     assert_eq!(timeout(TEST_TIMEOUT, call).await?, Ok(5));
     let stream = client.stream::<()>("items", &[&text]).collect::<Vec<_>>();
     assert!(matches!(timeout(TEST_TIMEOUT, stream).await?[..], [Err(CallError::Params(_))]));
@@ -100,23 +100,23 @@ async fn a_request_may_have_the_maximum_length_and_a_longer_one_fails_at_its_cal
 
 #[tokio::test]
 async fn a_notification_may_have_the_maximum_length_and_a_longer_one_fails_at_its_sender() -> Test {
-    let (transport, mut there) = transport_with_remote_end()?;
+    let (transport, mut remote_end) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let empty = r#"{"jsonrpc":"2.0","method":"note","params":[""]}"#;
     let text = filler(empty, MAX_MESSAGE_BYTES);
     assert!(matches!(client.notify("note", &[format!("{text}x")]), Err(CallError::Params(_))));
     assert_eq!(client.notify("note", &[&text]), Ok(()));
-    assert_eq!(there.receive().await?.len(), MAX_MESSAGE_BYTES);
+    assert_eq!(remote_end.receive().await?.len(), MAX_MESSAGE_BYTES);
     // A line break between two tokens is removed, so it does not count.
     let spaced: Box<serde_json::value::RawValue> = serde_json::from_str(&format!("[\"{text}\"\n]"))?;
     assert_eq!(client.notify("note", &spaced), Ok(()));
-    assert_eq!(there.receive().await?.len(), MAX_MESSAGE_BYTES);
+    assert_eq!(remote_end.receive().await?.len(), MAX_MESSAGE_BYTES);
     Ok(())
 }
 
 #[tokio::test]
 async fn a_result_may_have_the_maximum_length_and_a_longer_one_becomes_an_error() -> Test {
-    let (transport, mut there) = transport_with_remote_end()?;
+    let (transport, mut remote_end) = transport_with_remote_end()?;
     let answered = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&answered);
     let server = Server::new(transport.on_diagnostic(move |diagnostic| {
@@ -136,8 +136,8 @@ async fn a_result_may_have_the_maximum_length_and_a_longer_one_becomes_an_error(
         ("fail", MAX_MESSAGE_BYTES, false),
         ("make", 1, true),
     ] {
-        there.send(&format!(r#"{{"jsonrpc":"2.0","id":"{id}","method":"{method}","params":[{length}]}}"#)).await?;
-        let text = there.receive().await?;
+        remote_end.send(&format!(r#"{{"jsonrpc":"2.0","id":"{id}","method":"{method}","params":[{length}]}}"#)).await?;
+        let text = remote_end.receive().await?;
         assert!(text.len() <= MAX_MESSAGE_BYTES, "{} bytes", text.len());
         let answer: Value = serde_json::from_str(&text)?;
         assert_eq!(answer["id"], "i\"d");
@@ -154,15 +154,15 @@ async fn a_result_may_have_the_maximum_length_and_a_longer_one_becomes_an_error(
 
 #[tokio::test]
 async fn if_the_answer_to_a_batch_is_too_long_its_longest_results_become_errors() -> Test {
-    let (transport, mut there) = transport_with_remote_end()?;
+    let (transport, mut remote_end) = transport_with_remote_end()?;
     let server = Server::new(transport);
     serve(&server);
     server.forget();
     let request =
         |id: u32, length: usize| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"make","params":[{length}]}}"#);
     let batch = [request(1, 10), request(2, 1_200), request(3, 500), request(4, 900)];
-    there.send(&format!("[{}]", batch.join(","))).await?;
-    let text = there.receive().await?;
+    remote_end.send(&format!("[{}]", batch.join(","))).await?;
+    let text = remote_end.receive().await?;
     assert!(text.len() <= MAX_MESSAGE_BYTES, "{} bytes", text.len());
     let mut answers: Vec<Value> = serde_json::from_str(&text)?;
     answers.sort_by_key(|answer| answer["id"].as_u64());
@@ -174,7 +174,7 @@ async fn if_the_answer_to_a_batch_is_too_long_its_longest_results_become_errors(
 
 #[tokio::test]
 async fn a_stream_ends_with_an_error_at_an_oversized_item_and_oversized_progress_is_an_error() -> Test {
-    let (transport, mut there) = transport_with_remote_end()?;
+    let (transport, mut remote_end) = transport_with_remote_end()?;
     let server = Server::new(transport);
     serve(&server);
     let (sender, mut received) = mpsc::unbounded_channel();
@@ -183,17 +183,17 @@ async fn a_stream_ends_with_an_error_at_an_oversized_item_and_oversized_progress
         Ok::<_, RpcError>(())
     });
     server.forget();
-    there
+    remote_end
         .send(
             r#"{"jsonrpc":"2.0","id":1,"method":"rpc.stream","params":{"method":"items","params":[2000],"credit":9}}"#,
         )
         .await?;
-    assert!(there.receive().await?.contains("rpc.item"));
-    let end: Value = serde_json::from_str(&there.receive().await?)?;
+    assert!(remote_end.receive().await?.contains("rpc.item"));
+    let end: Value = serde_json::from_str(&remote_end.receive().await?)?;
     assert_eq!((&end["id"], &end["error"]["code"]), (&json!(1), &json!(-32_603)));
-    there.send(r#"{"jsonrpc":"2.0","id":2,"method":"progress","params":[2000]}"#).await?;
+    remote_end.send(r#"{"jsonrpc":"2.0","id":2,"method":"progress","params":[2000]}"#).await?;
     assert!(matches!(timeout(TEST_TIMEOUT, received.recv()).await?, Some(Err(CallError::Params(_)))));
-    let end: Value = serde_json::from_str(&there.receive().await?)?;
+    let end: Value = serde_json::from_str(&remote_end.receive().await?)?;
     assert_eq!(end["id"], 2);
     Ok(())
 }

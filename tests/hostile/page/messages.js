@@ -137,7 +137,10 @@ globalThis.countBack = () => {
   };
 };
 
-/** Posts the messages of a kind over the session, and resolves after the host has handled all of them. */
+/**
+ * Posts the messages of a kind over the session. After the host has handled all messages, resolves to their bytes and
+ * to the bytes that the host has sent.
+ */
 globalThis.postKind = async (kind) => {
   const messages = kinds[kind]();
   const bytesIn = messages.reduce((sum, one) => sum + sizeOf(one), 0);

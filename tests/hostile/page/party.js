@@ -1,13 +1,14 @@
 // The script of a document that a test controls over a port. The document records all other messages, and can act as a
 // peer of the library.
 
-/** The first messages that this window and the ports transferred to it have received. */
+/** The first messages that arrived in this window, or over a port that was transferred to this window. */
 globalThis.received = [];
 /** The number of all received messages. Only the first `MAX_KEPT` of them are in `received`. */
 globalThis.receivedCount = 0;
 
 const MAX_KEPT = 1_000;
 
+/** Counts a received message, and adds the message to `received` if there is room. */
 globalThis.keep = (data) => {
   receivedCount++;
   if (received.length < MAX_KEPT) received.push(data);
@@ -145,7 +146,7 @@ globalThis.library = async (query = "") => {
   return portway;
 };
 
-/** Connects a peer of the library to `target`. `events` records its sessions, its errors and the calls to it. */
+/** Connects a peer of the library to `target`. `events` records its sessions, its errors and its incoming calls. */
 globalThis.connectTo = async (target, options) => {
   const { connect } = await library();
   globalThis.events = [];
@@ -170,7 +171,10 @@ globalThis.attackFrom = async (target, seed, by, options) => {
   globalThis.onReceived = (data) => attacker.receive(data);
 };
 
-/** Posts generated messages and then a marker. When `target` handles the marker, it has handled the messages. */
+/**
+ * Posts `count` generated messages, and then a marker. When `target` handles the marker, it has handled the messages.
+ * If `begins` is true, a valid hello is sent first.
+ */
 globalThis.burst = (target, count, begins) => {
   if (begins) attacker.begin();
   attacker.burst(count);

@@ -102,11 +102,14 @@ export class Attacker {
   #own = [];
   /** The ids of sessions, and overheard ids. */
   #others = [];
+  /** The keys that the host has sent. */
   #keys = [];
+  /** Ports of sessions that have not been left, each with its route. */
   #ports = [];
   #lanes = [];
   /** The port or lane of the last received message. */
   #lastRoute;
+  /** Ports that were sent after the other port of their channel was closed. */
   #closed = [];
   /** For the id of each sent hello, the route of the session that this hello may begin. */
   #routes = new Map();
@@ -381,13 +384,13 @@ export class Attacker {
       if (kind < 16 && this.#lastRoute !== undefined && random.below(3) > 0)
         return this.#through(this.#lastRoute, kind);
       const [ports, lanes] = [this.past.length > 0 && random.below(3) === 0 ? this.past : this.#ports, this.#lanes];
-      const isByPort = ports.length > 0 && random.below(4) > 0;
-      if (isByPort) return this.#through(random.below(2) ? ports.at(-1) : random.pick(ports), kind);
+      const usesPort = ports.length > 0 && random.below(4) > 0;
+      if (usesPort) return this.#through(random.below(2) ? ports.at(-1) : random.pick(ports), kind);
       if (lanes.length > 0 && random.below(2) > 0) return this.#through(random.pick(lanes), kind);
       if (kind === 19) return this.#postToBoundary(random.pick(ODD));
       this.#postToBoundary(kind < 9 ? this.#sessionNotification() : this.#call("boundary"));
     } catch {
-      // The port cannot be transferred any more.
+      // A port of this message cannot be transferred any more, so the message is not sent.
     }
   }
 

@@ -30,7 +30,7 @@ export default async function facts(suite, { installation }) {
   const files = installation.files.map(({ path }) => path).sort();
 
   await suite.test(
-    "the tarball has its modules, wasm, declarations, README, licences and notices, and nothing else",
+    "the tarball has the modules, wasm, declarations, documents, licences and notices, and nothing else",
     () => {
       const fixed = [
         ...modules,
@@ -225,16 +225,19 @@ export default async function facts(suite, { installation }) {
     assert.equal((await bundle('import "portway"; import "portway/inline"; import "portway/wipc";')).trim(), "");
   });
 
-  await suite.test("a bundle contains portway/early, which is imported for its effect", async () => {
+  await suite.test("a bundle contains portway/early, because loading this module has an effect", async () => {
     assert.match(await bundle('import "portway/early";'), /portway\.early/);
   });
 
-  await suite.test("init rejects instead of throwing in a classic script, whose address is unknown", async () => {
-    const use = 'import init from "portway"; init().catch(({ message, cause }) => console.log(message, cause.name));';
-    const script = await bundle(use, { format: "iife", platform: "browser" });
-    assert.equal(
-      await output(script),
-      'portway: portway_bg.wasm cannot be read: copy it there, import "portway/inline", or give init() its bytes TypeError\n',
-    );
-  });
+  await suite.test(
+    "in a classic script, whose address is unknown, init() returns a promise that rejects, and does not throw",
+    async () => {
+      const use = 'import init from "portway"; init().catch(({ message, cause }) => console.log(message, cause.name));';
+      const script = await bundle(use, { format: "iife", platform: "browser" });
+      assert.equal(
+        await output(script),
+        'portway: portway_bg.wasm cannot be read: copy it there, import "portway/inline", or give init() its bytes TypeError\n',
+      );
+    },
+  );
 }

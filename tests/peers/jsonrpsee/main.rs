@@ -1,5 +1,6 @@
-//! Tests of WebSockets with the crate `jsonrpsee`: its client and its server, each with calls, errors, batches and
-//! subscriptions. `cargo xtask test --only peers` also names Node in PORTWAY_NODE, for `subscribe` in JavaScript.
+//! Tests of WebSockets with the client and the server of the crate `jsonrpsee`: calls, errors, batches and
+//! subscriptions. `cargo xtask test --only peers` also sets PORTWAY_NODE to the path of Node, for the test of
+//! `subscribe` in JavaScript.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failed test is a panic")]
 
 use std::env;
@@ -22,7 +23,8 @@ use tokio::time::timeout;
 const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 const FAILURE: i32 = -32001;
 
-/// Starts a server of jsonrpsee. The subscription `subscribe_count` sends the numbers below its param.
+/// Starts a server of jsonrpsee. Returns its URL and its handle. The subscription `subscribe_count` sends the numbers
+/// below its param.
 async fn jsonrpsee_server() -> (String, ServerHandle) {
     let server = Server::builder().build("127.0.0.1:0").await.unwrap();
     let url = format!("ws://{}/", server.local_addr().unwrap());
@@ -52,7 +54,8 @@ async fn jsonrpsee_server() -> (String, ServerHandle) {
     (url, server.start(module))
 }
 
-/// Starts our server. `subscribe_count` returns an id, and `begin` sends the items.
+/// Starts our server, and returns its URL. The method `subscribe_count` returns the id of a subscription, and `begin`
+/// sends the items of this subscription.
 async fn portway_server() -> String {
     let listener = Listener::websocket("127.0.0.1:0").await.unwrap();
     let url = format!("ws://{}/", listener.address().unwrap());
@@ -79,6 +82,7 @@ async fn portway_server() -> String {
     url
 }
 
+/// Starts our server. Returns a client of jsonrpsee that is connected to our server.
 async fn jsonrpsee_client() -> WsClient {
     WsClientBuilder::default().build(portway_server().await).await.unwrap()
 }
@@ -153,9 +157,9 @@ async fn a_jsonrpsee_client_reads_a_subscription_of_our_server() {
 }
 
 #[tokio::test]
-async fn subscribe_in_javascript_reads_a_subscription_of_a_jsonrpsee_server() {
+async fn the_function_subscribe_in_javascript_reads_a_subscription_of_a_jsonrpsee_server() {
     let Some(node) = env::var_os("PORTWAY_NODE") else {
-        println!("nothing is tested: PORTWAY_NODE names no program; `cargo xtask test --only peers` sets it");
+        println!("nothing is tested: PORTWAY_NODE is not set; `cargo xtask test --only peers` sets this variable");
         return;
     };
     let (url, _server) = jsonrpsee_server().await;

@@ -22,7 +22,8 @@ const engines = {
       "goog:chromeOptions": {
         binary: executablePath,
         args: [...args, ...chromiumArguments],
-        // With these switches, chromedriver would disable the back/forward cache, and the late timers of hidden pages.
+        // With these switches, chromedriver would disable the back/forward cache, and run the timers of hidden pages on
+        // time.
         excludeSwitches: [
           "disable-back-forward-cache",
           ...(slowsHiddenPages ? ["disable-background-timer-throttling"] : []),
@@ -62,8 +63,8 @@ export async function startBrowser(engine, chromiumArguments = [], { sharing = f
   const { driver, port, environment, capabilities } = engines[engine](chromiumArguments, slowsHiddenPages);
   const portNumber = await freePort();
   const [command, ...args] = [...driver, port(portNumber)];
-  // In WebKit, pages can share memory only with this variable, even if they are not isolated. Other engines need no
-  // variable.
+  // WebKit needs this variable: with it, all pages can share memory, even pages that are not isolated. Other engines
+  // need no variable.
   const sharingEnv = sharing && engine === "webkit" ? { JSC_useSharedArrayBuffer: "1" } : {};
   const fullEnv = { ...env, ...environment, ...sharingEnv };
   // `detached` puts the driver into a new process group, so that its children can be killed together with the driver.
@@ -91,8 +92,8 @@ export async function startBrowser(engine, chromiumArguments = [], { sharing = f
       driver: session,
       async stop() {
         // The driver of WebKit may never answer after the page has removed an iframe.
-        const isLate = new Promise((resolve) => setTimeout(resolve, QUIT_MS).unref());
-        await Promise.race([session.quit().catch(() => {}), isLate]);
+        const quitTimeout = new Promise((resolve) => setTimeout(resolve, QUIT_MS).unref());
+        await Promise.race([session.quit().catch(() => {}), quitTimeout]);
         kill();
       },
     };

@@ -92,7 +92,7 @@ export class ScriptedPeer extends RemoteEnd {
     return this.find((message) => message?.method === "rpc.hello" && !this.#answered.has(message.id));
   }
 
-  /** Answers a hello, and returns the test's end of the session. */
+  /** Responds to a hello of the peer with a new port. Returns the test's end of the session. */
   accept({ id }, { session = hexId("0"), ...members } = {}) {
     this.#answered.add(id);
     const { port1, port2 } = new MessageChannel();
@@ -146,7 +146,7 @@ export async function reconnect(scriptedPeer, { digit = 2, ...answer } = {}) {
   return scriptedPeer.accept(scriptedPeer.received.find(isNew), { session: hexId(digit), ...answer });
 }
 
-/** Records the listeners that are added to a target. Returns an array of the listeners that are not yet removed. */
+/** Returns an array with all listeners that are added to a target after this call, until they are removed. */
 export function recordListeners(target) {
   const added = [];
   const { addEventListener: add, removeEventListener: remove } = target;

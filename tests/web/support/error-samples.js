@@ -72,7 +72,8 @@ const onlyInternalError = internal("Internal error");
 
 /**
  * The thrown values. `make` gets a function that registers a cleanup after the test. If `isAsync` is set, `make`
- * returns a promise. `sent` is the sent error object, or a function that returns it for the thrown value.
+ * returns a promise. `sent` is the error object of the response, or a function that returns this object for the thrown
+ * value.
  */
 export const errorCases = [
   { name: "an Error", make: () => new Error("x"), sent: internal("x") },

@@ -87,14 +87,14 @@ export function reference(bytes, maxPayload = 2 ** 32 - 1) {
     const remaining = bytes.length - at;
     const magic = text(bytes.subarray(at, at + 4));
     const couldBeType = remaining < 5 || bytes[at + 4] <= 3;
-    const isWhole = remaining >= 9;
-    const couldBeLength = !isWhole || view.getUint32(at + 5, true) <= maxPayload;
+    const isHeaderWhole = remaining >= 9;
+    const couldBeLength = !isHeaderWhole || view.getUint32(at + 5, true) <= maxPayload;
     if (magic !== "WIPC" || !couldBeType || !couldBeLength) {
       passthrough.push(bytes[at]);
       at += 1;
       continue;
     }
-    const end = isWhole ? at + 9 + view.getUint32(at + 5, true) : Infinity;
+    const end = isHeaderWhole ? at + 9 + view.getUint32(at + 5, true) : Infinity;
     if (end > bytes.length) {
       passthrough.push(...bytes.subarray(at));
       return comparableResult(frames, passthrough, remaining);
@@ -126,7 +126,7 @@ export function channels(hostOptions, guestOptions) {
 
 /**
  * Creates a channel whose peer is the test. `post` and `postBytes` write to the input of the channel. `end` and `fail`
- * end this input. `frames` are the frames that the channel has written. `messages` are the messages in its CALL frames.
+ * end this input. `frames` are the frames that the channel has written. `messages` are the messages in the CALL frames.
  */
 export function scriptedPipe(options) {
   const [near, far] = pipes();

@@ -1,8 +1,8 @@
 // Tests calls in every environment, and timeouts under the fake timers of a test runner.
 
-export function equal(found, wanted) {
-  if (JSON.stringify(found) !== JSON.stringify(wanted)) {
-    throw new Error(`expected ${JSON.stringify(wanted)}, got ${JSON.stringify(found)}`);
+export function equal(actual, expected) {
+  if (JSON.stringify(actual) !== JSON.stringify(expected)) {
+    throw new Error(`expected ${JSON.stringify(expected)}, got ${JSON.stringify(actual)}`);
   }
 }
 
@@ -21,7 +21,7 @@ export function pair() {
 
 const silent = () => ({ send() {}, onMessage() {} });
 
-/** Returns the state of a call. Its member `end` is `waits`, and later `answered` or the reason of the error. */
+/** Returns the state of a call. Its `end` is `waits` while the call is pending, and later `answered` or the error. */
 export function watch(call) {
   const state = { end: "waits" };
   call.then(
@@ -118,7 +118,7 @@ export function clockTests(library, fake, fresh) {
       await fake.advance(2_000);
       equal(call.end, "timeout");
     },
-    async "a client that made calls before the fake clock started uses the fake clock"() {
+    async "a call times out on the fake clock if its client made a call before the fake clock started"() {
       const client = new JSONRPCClient(silent());
       const before = watch(client.request("f", {}, { timeout: 20 }));
       await until(() => before.end === "timeout");
@@ -129,7 +129,7 @@ export function clockTests(library, fake, fresh) {
       await fake.advance(1);
       equal(call.end, "timeout");
     },
-    async "a call that is pending when the fake clock stops ends at the timeout of the next call or before"() {
+    async "if the fake clock stops during a call, the call ends before or at the timeout of the next call"() {
       fake.use({});
       const client = new JSONRPCClient(silent(), { timeout: 100 });
       const earlierCall = watch(client.request("left over"));
@@ -142,7 +142,7 @@ export function clockTests(library, fake, fresh) {
       const last = watch(client.request("last"));
       await until(() => last.end === "timeout");
     },
-    async "a second fake clock replaces the first"() {
+    async "a call times out on a second fake clock although an earlier call is pending on the first"() {
       fake.use({});
       const client = new JSONRPCClient(silent());
       watch(client.request("left over"));
