@@ -1,4 +1,4 @@
-// The calls that the page makes to the worker, and `ask.mjs` to the socket.
+// The calls of this example. The page makes them to the worker, and `ask.mjs` makes them to the socket.
 
 /**
  * Makes the calls, and runs `report(purpose, outcome)` for each of them. `client` has the methods `request` and
@@ -41,7 +41,7 @@ export async function makeCalls(client, report) {
   );
 }
 
-/** Returns the outcome of a call: `{ result }`, `{ error }`, `{ cancelled }`, or `{ problem }` without a response. */
+/** Returns the outcome of a call: `{ result }`, `{ error }`, `{ cancelled }`, or `{ problem }` if no response arrived. */
 function outcomeOf(call, signal) {
   return call.then(
     (result) => ({ result }),

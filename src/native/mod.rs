@@ -1,8 +1,8 @@
 //! Clients, servers and peers over byte streams, sockets and processes, on tokio.
 //!
-//! `driver` does all IO. `link` and `state` have the state that the handles of the application and the driver share.
-//! `frame_handler` passes incoming messages to the connection. `in_flight` runs the handlers of requests and
-//! notifications.
+//! `driver` does all IO. `link` and `state` contain the data that the driver shares with the handles of the
+//! application. `frame_handler` passes incoming messages to the connection. `in_flight` runs the handlers of requests
+//! and notifications.
 
 mod accept_error;
 mod backpressure;

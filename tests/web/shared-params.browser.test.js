@@ -25,7 +25,7 @@ async function serving() {
 
 const requests = (...params) => params.map((params, id) => ({ jsonrpc: "2.0", method: "keep", params, id }));
 
-describe("params of requests that arrived in one array through a port of another realm", () => {
+describe("requests in one array, through a port of another realm", () => {
   for (const [what, make, inside] of [
     ["maps", (shared) => new Map([["key", shared]]), (value) => value.get("key")],
     ["sets", (shared) => new Set([shared]), (value) => [...value][0]],
@@ -35,7 +35,7 @@ describe("params of requests that arrived in one array through a port of another
     const [first, second] = structuredClone([make(shared), make(shared)]);
     // WebKit copies a cause as a string, which is not shared.
     if (typeof inside(first) !== "object" || inside(first) !== inside(second)) continue;
-    it(`share no objects in ${what}: the second request is refused`, async () => {
+    it(`are refused if they share an object with an earlier request in ${what}`, async () => {
       const { seen, replies, port } = await serving();
       port.postMessage(requests([make(shared)], [make(shared)]));
       await until(() => replies.length === 2);
@@ -48,7 +48,7 @@ describe("params of requests that arrived in one array through a port of another
     });
   }
 
-  it("are checked in a short time if they contain a String object with a long text", async () => {
+  it("are checked in a short time if their params contain a String object with a long text", async () => {
     const { replies, port } = await serving();
     port.postMessage(requests([new String("x".repeat(8_000_000))], []));
     const start = performance.now();

@@ -1,4 +1,4 @@
-//! Serves the methods of the library on a Unix socket.
+//! Serves the methods of the crate `one_service` on a Unix socket.
 
 use std::env;
 use std::ffi::OsStr;

@@ -15,7 +15,7 @@ use crate::codec::FrameDecoder;
 use crate::codec::frame::{Event, FrameFault};
 use crate::{Framing, Limits};
 
-/// Maximum bytes of one record about bytes outside of messages.
+/// Maximum length of a record of noise, which is bytes outside of messages. In bytes.
 const MAX_NOISE_BYTES: usize = 4096;
 
 /// Maximum length of a text that is recorded together with other texts, in bytes.
@@ -57,7 +57,7 @@ impl TapStream {
         self.recorder.flush();
     }
 
-    /// Records the rest of the stream after its end.
+    /// Records the bytes that are not decoded yet. The caller has reached the end of the stream.
     pub fn finish(&mut self) {
         self.recorder.at = now();
         while let Some(event) = self.decoder.finish() {
@@ -84,7 +84,7 @@ struct Recorder {
     at: u64,
     /// The records of the current bytes. They are appended to the queue together.
     batch: Vec<Record>,
-    /// Bytes outside of messages that are not recorded yet.
+    /// Unrecorded bytes that are outside of messages.
     noise: Vec<u8>,
 }
 
@@ -126,7 +126,7 @@ impl Recorder {
                 if text.len() <= MAX_BATCHED_BYTES {
                     self.batch.push(self.link.message_record(self.at, self.direction, text));
                 } else {
-                    // A long text is copied only if it has room.
+                    // The link copies a long text only if the queue has room for it.
                     self.flush();
                     self.link.message_at(self.at, self.direction, text);
                 }

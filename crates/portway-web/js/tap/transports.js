@@ -15,11 +15,11 @@ export function tap(transport, { name, sink } = {}) {
   const recorder = recorderOf(sink);
   /** @type {any} */
   const target = transport;
-  // A transport of the library has the own member `hub`. An object that inherits from it is a custom transport.
+  // A transport of the library has `hub` as an own property. An object that only inherits `hub` is a custom transport.
   const hub = Object.hasOwn(target, "hub") ? target.hub : undefined;
   if (hub !== undefined) {
     TapPoint.add(hub, recorder, name ?? kindOf(hub), kindOf(hub), (point) => tapHub(hub, point));
-    // The application may call `send` of the transport itself, and these messages are recorded, too.
+    // The messages that the application sends with `send` of the transport are recorded, too.
     target.send = (message, transfer) => hub.send(message, transfer);
   } else if (typeof target.watch === "function")
     TapPoint.add(target, recorder, name ?? "websocket", "websocket", (point) => tapSockets(target, point));
@@ -36,7 +36,7 @@ function kindOf({ source, target }) {
   return isPort(source) ? "port" : "worker";
 }
 
-/** Taps a hub, over which all transports of a boundary with the same options send and receive. */
+/** Taps a hub. All transports on one boundary that have the same options send and receive over one hub. */
 function tapHub(hub, point) {
   const { queue, send, onClose, destroy } = hub;
   const isList = () => hasCoalescingLink(hub.boundary);
