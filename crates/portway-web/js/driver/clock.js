@@ -5,10 +5,12 @@ import { RESET_TIMER, START_CLOCK, TICK, WAKE } from "./wasm-abi.js";
 import { MAX_TIMEOUT_MS, setTimer } from "./timers.js";
 
 /**
- * If the timer fires late, the timeouts wait for this time (ms). Browsers do not keep the order between timers and
- * messages of ports. So a message that was sent before the timer fired may arrive during this time.
+ * If the timer fires late, the timeouts wait for this time and for the lateness, but at most for `MAX_GRACE_MS` (ms).
+ * Browsers do not keep the order between timers and messages of ports. So a message that was sent before the timer
+ * fired may arrive during this time. In WebKit, the message passes through another process, which may be busy.
  */
-const ARRIVAL_GRACE_MS = 10;
+const MIN_GRACE_MS = 10;
+const MAX_GRACE_MS = 250;
 
 /** Returns the time in milliseconds. In realms without `performance`, uses `Date`. */
 export function now() {
@@ -84,8 +86,9 @@ export class Clock {
       const tick = () => this.#isStopped || this.#readClock(TICK);
       // A late timer means that the thread was blocked. Messages that have arrived meanwhile are handled before the
       // timeouts.
-      if (now() + this.#offset - due <= 2) return tick();
-      const retry = setTimer(tick, ARRIVAL_GRACE_MS);
+      const late = now() + this.#offset - due;
+      if (late <= 2) return tick();
+      const retry = setTimer(tick, Math.min(late + MIN_GRACE_MS, MAX_GRACE_MS));
       this.#cancelTimer = () => clearTimeout(retry);
     }, delay);
     this.#cancelTimer = () => clearTimeout(timer);
