@@ -3,27 +3,11 @@
 import { assert } from "chai";
 import { connect, inNode } from "./support/portway.js";
 import { afterThisTest } from "./support/cleanup.js";
-import { connected, hexId, ports, scriptedPort } from "./support/connections.js";
+import { connected, hexId, ports, recordClosedPorts, scriptedPort } from "./support/connections.js";
 import { pause, rejection, until } from "./support/outcomes.js";
 
 /** Some engines do not report at one end of a channel that the other end was closed. */
 const reportsPortClose = inNode || "onclose" in MessagePort.prototype;
-
-/** Returns a set. Each port that code of this realm closes from now on is added to the set. */
-function recordClosedPorts() {
-  const hasOwnClose = Object.hasOwn(MessagePort.prototype, "close");
-  const { close } = MessagePort.prototype;
-  const closed = new Set();
-  MessagePort.prototype.close = function (...args) {
-    closed.add(this);
-    return close.apply(this, args);
-  };
-  afterThisTest(() => {
-    if (hasOwnClose) MessagePort.prototype.close = close;
-    else delete MessagePort.prototype.close;
-  });
-  return closed;
-}
 
 /** Answers a hello with a port, and asserts that the connection closes the port without using it. */
 async function assertPortRefused(scriptedPeer, { id, session = hexId(2) }) {

@@ -2,7 +2,16 @@
 
 import { assert } from "chai";
 import { connect } from "./support/portway.js";
-import { ScriptedPeer, reconnect, connected, hexId, ports, scriptedPort, countTimers } from "./support/connections.js";
+import {
+  ScriptedPeer,
+  connected,
+  countTimers,
+  hexId,
+  ports,
+  reconnect,
+  recordClosedPorts,
+  scriptedPort,
+} from "./support/connections.js";
 import { afterThisTest } from "./support/cleanup.js";
 import { isOpen, pause, rejection, until } from "./support/outcomes.js";
 
@@ -85,12 +94,14 @@ for (const [kind, targetOf] of Object.entries(kinds)) {
       assert.match(message, /version 3\b.*version 1\b/);
     });
 
-    it("that responds to the hello makes connect reject at once, and gets nothing through the port of its response", async () => {
+    it("that responds to the hello makes connect reject at once; the port of the response is closed and not used", async () => {
       const [port, far] = ports();
       const scriptedPeer = new ScriptedPeer(far);
+      const closed = recordClosedPorts();
       const connecting = rejection(connect(targetOf(port), { connectTimeout: 0 }));
       const end = scriptedPeer.accept(await scriptedPeer.nextHello(), { version: 2 });
       assert.equal((await connecting).reason, "incompatible-version");
+      await until(() => closed.size === 1, "the port of the response must be closed");
       await pause(20);
       assert.deepEqual(end.received, []);
     });
@@ -193,11 +204,13 @@ describe("a version that is not an integer from 1 to 2^53 - 1", () => {
     await connecting;
   });
 
-  it("in a response makes the connection ignore the response, and send nothing through its port", async () => {
+  it("in a response makes the connection ignore the response, and close its port", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { connectTimeout: 0 });
     const hello = await scriptedPeer.nextHello();
+    const closed = recordClosedPorts();
     const ends = versions.map((version) => scriptedPeer.accept(hello, { version }));
+    await until(() => closed.size === ends.length, "the ports of the responses must be closed");
     assert.isTrue(await isOpen(connecting));
     assert.deepEqual(
       ends.flatMap(({ received }) => received),
@@ -205,6 +218,7 @@ describe("a version that is not an integer from 1 to 2^53 - 1", () => {
     );
     scriptedPeer.accept(hello);
     await connecting;
+    assert.equal(closed.size, ends.length, "the port of the session must stay open");
   });
 
   it("in a refusal makes connect reject with the reason refused, as the library's own version 1 does", async () => {

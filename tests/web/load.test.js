@@ -79,17 +79,25 @@ describe("memory", () => {
     assert.equal(memory.buffer.byteLength, before);
   });
 
-  it("of wasm does not grow with the number of ended calls", async () => {
+  it("of wasm does not grow with the number of ended and aborted calls", async () => {
     const { library, memory } = await copyWithMemory();
     const { near, far } = loopback();
-    new library.JSONRPCServer(far).method("echo", (params) => params);
+    new library.JSONRPCServer(far)
+      .method("echo", (params) => params)
+      .method(
+        "hang",
+        (_, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+      );
     const client = new library.JSONRPCClient(near);
     const round = async () => {
       const abort = new AbortController();
+      const { signal } = abort;
       const calls = Array.from({ length: 50 }, (_, n) => client.request(n % 2 ? "echo" : "missing", [n]));
+      const aborted = Array.from({ length: 50 }, (_, n) => rejection(client.request("hang", [n], { signal })));
       const batch = client.batch(Array.from({ length: 50 }, (_, n) => ({ method: "echo", params: [`${n}`] })));
       abort.abort();
       await Promise.allSettled([...calls, batch]);
+      for (const { name } of await Promise.all(aborted)) assert.equal(name, "AbortError");
     };
     for (let n = 0; n < 20; n++) await round();
     const before = memory.buffer.byteLength;

@@ -142,6 +142,20 @@ describe("a transfer", () => {
     assert.equal(bytes.byteLength, 3);
   });
 
+  it("copies the buffers that are not in the transfer list", async () => {
+    const { client, seen } = echo();
+    const [moved, copied] = [new Uint8Array([1, 2, 3]), new Uint8Array([4, 5])];
+    await client.request("echo", { moved, copied }, { transfer: [moved.buffer] });
+    assert.deepEqual([moved.byteLength, [...copied]], [0, [4, 5]]);
+    assert.deepEqual(
+      [[...seen[0].moved], [...seen[0].copied]],
+      [
+        [1, 2, 3],
+        [4, 5],
+      ],
+    );
+  });
+
   it("moves the buffer of a notification to the peer", async () => {
     const { client, server } = echo();
     const seen = [];

@@ -209,6 +209,21 @@ describe("the end of a guest in a worker", () => {
     assert.isUndefined(await host.next());
   });
 
+  it("does not discard output that the host has not read before the guest is killed during a read", async () => {
+    // The guest writes its input back.
+    const guest = await startOddGuest("s", { stdinCapacity: 16 });
+    const input = "0123456789".repeat(100);
+    // The write ends when at most 16 bytes are unread. The guest has written all bytes back before its last read, which
+    // was of at most 16 bytes.
+    await guest.writable.getWriter().write(new TextEncoder().encode(input));
+    await pause(50);
+    guest.kill();
+    assert.match((await guest.exited).error.message, /was killed/);
+    const output = await text(guest);
+    assert.isAtLeast(output.length, input.length - 32);
+    assert.equal(output, input.slice(0, output.length));
+  });
+
   it("is reported with the reason of the signal if the signal is aborted", async () => {
     const controller = new AbortController();
     const guest = await startOddGuest("b", { signal: controller.signal });

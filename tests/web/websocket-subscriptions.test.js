@@ -153,16 +153,26 @@ describe("a subscription", () => {
   });
 
   it("unsubscribes after the response to its request, even if it has already ended before", async () => {
-    const { items, server, untilSubscribed, session } = await subscribed();
+    // The server does not answer this method, so the test sends the response.
+    const { items, server, untilSubscribed, peer } = await subscribed({ method: "never" });
+    const [request] = requestsIn(await untilSubscribed(), "never");
     const next = items.next();
     await items.return();
     assert.deepEqual(await next, { done: true, value: undefined });
-    await session();
-    const log = await server.log();
-    if (requestsIn(log, "subscribe").length > 0) {
-      await untilSubscribed();
-      await server.logOnce((log) => requestsIn(log, "unsubscribe").length === 1);
-    }
+    await peer.request("echo", []);
+    assert.lengthOf(requestsIn(await server.log(), "unsubscribe"), 0);
+    const { id } = JSON.parse(request);
+    await server.command("send", { text: JSON.stringify({ jsonrpc: "2.0", result: "0x7", id }) });
+    const log = await server.logOnce((log) => requestsIn(log, "unsubscribe").length === 1);
+    assert.deepEqual(JSON.parse(requestsIn(log, "unsubscribe")[0]).params, ["0x7"]);
+  });
+
+  it("sends no request if it ends before the connection opens", async () => {
+    const { items, server, peer } = await subscribed();
+    await items.return();
+    await peer.request("echo", []);
+    assert.lengthOf(requestsIn(await server.log(), "echo"), 1);
+    assert.lengthOf(requestsIn(await server.log(), "subscribe"), 0);
   });
 
   it("uses readId, readEventId and readItem of the application for notifications of another form", async () => {

@@ -80,9 +80,18 @@ describe("a window transport", () => {
     assert.deepEqual(await peerOf(element, window, origins.other).request("echo", [1]), [1]);
   });
 
-  it("can be created with only a source, and then allows the origin of the page", async () => {
+  it("can be created with only a source, and then allows only the origin of the page", async () => {
     const element = await openIframe("frame.html");
     assert.deepEqual(await peerOf(element, window).request("echo", [1]), [1]);
+    for (const origin of [origins.other, origins.otherPort]) {
+      const child = await scriptedIframe({ origin });
+      const transport = windowTransport(child.window, window);
+      const received = receivedBy(transport);
+      child.post({ jsonrpc: "2.0", method: "from the child" });
+      transport.send({ jsonrpc: "2.0", method: "to the child" });
+      await child.settled();
+      assert.deepEqual([received, child.received], [[], []]);
+    }
   });
 
   it("transmits progress, transfer lists and ports", async () => {

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { JSONRPCPeer, JSONRPCServer, packaged } from "./support/portway.js";
-import { CALL, DATA, WipcChannel, WipcDecoder, concat, encodeWipc, parseWipcJSON } from "./support/wipc.js";
+import { CALL, DATA, WipcChannel, WipcDecoder, concat, encodeWipc, parseWipcJSON, text } from "./support/wipc.js";
 import { afterThisTest } from "./support/cleanup.js";
 import { pause, rejection, until } from "./support/outcomes.js";
 
@@ -130,13 +130,14 @@ describe("a hostile guest", function () {
     assert.isBelow(await growth(() => Date.now() - start > 500, before), 16 * MIB);
   });
 
-  it("that sends the smallest messages does not make the host's memory grow", async () => {
-    let isDone = false;
-    const guest = await hostile("tiny", { onData: () => (isDone = true) });
+  it("that sends the smallest messages gets a response for each, and does not make the host's memory grow", async () => {
+    let responseCount;
+    const guest = await hostile("tiny", { onData: (payload) => (responseCount = Number(text(payload))) });
     new JSONRPCServer(guest.transport());
     const before = usedMemory();
-    const maximum = await growth(() => isDone, before);
-    assert.isTrue(isDone);
+    const maximum = await growth(() => responseCount !== undefined, before);
+    // The guest has sent 200 messages in chunks of one byte, and ten times 2 000 messages in one chunk.
+    assert.equal(responseCount, 20_200);
     await guest.channel.idle();
     assert.isBelow(maximum, 64 * MIB);
     assert.isBelow(usedMemory() - before, 16 * MIB);

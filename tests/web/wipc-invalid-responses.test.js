@@ -28,6 +28,9 @@ const unreadable = (id) => [
   `{"jsonrpc":"2.0","id":${id},"result":[1`,
   `{"jsonrpc":"2.0","id":${id},"result":"${LONG}"}`,
   `{"result":{"id":77,"\\"":"]"},"id":${id},"error":}`,
+  `{"jsonrpc":"2.0","id":${id},"error":{"code":NaN,"message":"no"}}`,
+  `{"jsonrpc":"2.0","error":{"code":-32001,"message":"no"},"id":${id},`,
+  `{"jsonrpc":"2.0","id":${id},"error":{"code":-32001,"message":"${LONG}"}}`,
   `[{"jsonrpc":"2.0","id":${id},"result":NaN}]`,
   concat([utf8(`{"jsonrpc":"2.0","id":${id},"result":"`), Uint8Array.of(0xff), utf8('"}')]),
 ];

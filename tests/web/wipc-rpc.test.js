@@ -123,6 +123,34 @@ describe("JSON-RPC over WIPC", () => {
     assert.equal(host.transport(), host.transport());
   });
 
+  it("sends the calls of one turn in two frames if coalesce is true, and the responses too", async () => {
+    const caller = scriptedPipe();
+    const client = new JSONRPCClient(caller.channel.transport(), { coalesce: true });
+    const calls = [1, 2, 3].map((n) => client.request("double", [n]));
+    const request = (id) => ({ jsonrpc: "2.0", method: "double", params: [id], id });
+    await until(() => caller.messages.length === 2, "the calls must be sent");
+    assert.deepEqual(caller.messages, [request(1), [request(2), request(3)]]);
+    const { pipe, server } = served({}, { coalesce: true });
+    server.method("double", ([n]) => 2 * n);
+    await pipe.post(CALL, JSON.stringify([1, 2, 3].map(request)));
+    const response = (id) => ({ jsonrpc: "2.0", result: 2 * id, id });
+    await until(() => pipe.messages.length === 2, "the responses must be sent");
+    assert.deepEqual(pipe.messages, [response(1), [response(2), response(3)]]);
+    for (const message of pipe.messages) await caller.post(CALL, JSON.stringify(message));
+    assert.deepEqual(await Promise.all(calls), [2, 4, 6]);
+  });
+
+  it("sends the calls of one turn in a frame each if coalesce is missing", async () => {
+    const pipe = scriptedPipe();
+    const client = new JSONRPCClient(pipe.channel.transport());
+    for (const n of [1, 2, 3]) client.request("double", [n]).catch(() => {});
+    await until(() => pipe.messages.length === 3, "the calls must be sent");
+    assert.deepEqual(
+      pipe.messages.map(({ id }) => id),
+      [1, 2, 3],
+    );
+  });
+
   it("transmits nested calls and their responses if coalesce is true", async () => {
     const { host, guest } = channels();
     const near = new JSONRPCPeer(host.transport(), { coalesce: true }).method("double", ([n]) => 2 * n);
@@ -249,7 +277,9 @@ describe("a CALL frame", () => {
         [],
       ]),
     );
-    await until(() => pipe.messages.length === 1);
+    await pipe.post(CALL, '{"jsonrpc":"2.0","method":"echo","params":[2],"id":10}');
+    await until(() => pipe.messages.length === 2);
+    assert.deepEqual(pipe.messages[1], { jsonrpc: "2.0", result: [2], id: 10 });
     const answers = pipe.messages[0].map(({ id, result, error }) => [id, result ?? error.code]);
     assert.sameDeepMembers(answers, [
       [null, -32600],

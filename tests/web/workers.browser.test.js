@@ -3,7 +3,7 @@ import { JSONRPCClient, JSONRPCPeer, portTransport, workerTransport } from "./su
 import { readyWorker, nextMessage, worker } from "./support/workers.js";
 import { recordMessageListeners } from "./support/iframes.js";
 import { afterThisTest } from "./support/cleanup.js";
-import { rejection } from "./support/outcomes.js";
+import { isOpen, rejection } from "./support/outcomes.js";
 
 /** Starts a worker. Returns the worker, and a peer for the worker. */
 async function connected(file = "worker.js") {
@@ -129,10 +129,13 @@ describe("a worker", () => {
     client.destroy();
   });
 
-  it("may throw after it has sent a message, and later calls still work", async () => {
+  it("may throw after it has sent a message: calls stay pending, and later calls work", async () => {
     const script = `
+      let held;
       onmessage = ({ data }) => {
         if (data.method === "throw") throw new Error("not the end");
+        if (data.method === "hold") return void (held = data.id);
+        if (data.method === "release") return postMessage({ jsonrpc: "2.0", result: "released", id: held });
         postMessage({ jsonrpc: "2.0", result: "here", id: data.id });
       };`;
     const careless = new Worker(URL.createObjectURL(new Blob([script])));
@@ -140,9 +143,13 @@ describe("a worker", () => {
     const client = new JSONRPCClient(workerTransport(careless), { timeout: 0 });
     assert.equal(await client.request("a"), "here");
     const failed = new Promise((resolve) => careless.addEventListener("error", resolve, { once: true }));
+    const pendingCall = client.request("hold");
     client.notify("throw");
     await failed;
     assert.equal(await client.request("b"), "here");
+    assert.equal(client.pending, 1);
+    client.notify("release");
+    assert.equal(await pendingCall, "released");
     client.destroy();
     careless.terminate();
   });
@@ -255,14 +262,22 @@ describe("calls that are made before a worker has loaded its wasm", () => {
     assert.deepEqual([reason.code, note.status], [-32603, "fulfilled"]);
   });
 
-  it("get an error after the load has failed, and later calls work after a second load", async () => {
-    const started = worker("early-retry-worker.js");
+  it("get an error until a second load succeeds, and are then buffered until the worker has a server", async () => {
+    const started = worker("early-retry-worker.js", slow);
     const client = new JSONRPCClient(workerTransport(started));
     afterThisTest(() => client.destroy());
     await nextMessage(started, "failed");
     assert.equal((await rejection(client.request("echo", [1]))).code, -32603);
     started.postMessage({ type: "retry" });
-    await nextMessage(started, "loaded");
-    assert.deepEqual(await client.request("echo", [2]), [2]);
+    const loaded = nextMessage(started, "loaded");
+    let isLoaded = false;
+    loaded.then(() => (isLoaded = true));
+    assert.equal((await rejection(client.request("echo", [2]))).code, -32603);
+    assert.isFalse(isLoaded, "the call during the second load must be answered at once");
+    await loaded;
+    const call = client.request("echo", [3]);
+    assert.isTrue(await isOpen(call));
+    started.postMessage({ type: "serve" });
+    assert.deepEqual(await call, [3]);
   });
 });

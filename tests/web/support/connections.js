@@ -166,6 +166,36 @@ export function recordListeners(target) {
   return added;
 }
 
+/** Returns a set. Each port that code of this realm closes from now on is added to the set. */
+export function recordClosedPorts() {
+  const hasOwnClose = Object.hasOwn(MessagePort.prototype, "close");
+  const { close } = MessagePort.prototype;
+  const closed = new Set();
+  MessagePort.prototype.close = function (...args) {
+    closed.add(this);
+    return close.apply(this, args);
+  };
+  afterThisTest(() => {
+    if (hasOwnClose) MessagePort.prototype.close = close;
+    else delete MessagePort.prototype.close;
+  });
+  return closed;
+}
+
+/** Counts the channels that code of this realm creates from now on. Returns a function that returns the count. */
+export function countChannels() {
+  const { MessageChannel: Original } = globalThis;
+  let count = 0;
+  globalThis.MessageChannel = class extends Original {
+    constructor() {
+      super();
+      count++;
+    }
+  };
+  afterThisTest(() => void (globalThis.MessageChannel = Original));
+  return () => count;
+}
+
 /**
  * A map from each timer that has not fired to its generation. The generation is the number of calls of `countTimers`
  * before the timer was set. If the callback of a timer sets another timer, both have the same generation.
