@@ -158,13 +158,20 @@ async fn frames_of_many_writers_never_mix() -> Test {
 }
 
 #[tokio::test]
-async fn requests_beyond_the_limit_of_running_requests_are_refused() -> Test {
+async fn requests_beyond_the_limit_of_running_requests_are_refused_and_the_others_are_answered() -> Test {
     let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::ContentLength)?;
     let limits = limits(|limits: &mut Limits| limits.in_flight = 2);
     let server = Server::new(transport.with_limits(limits));
-    server.method("wait", |(): (), _: Context| async {
-        std::future::pending::<()>().await;
-        Ok::<_, RpcError>(())
+    let gate = std::sync::Arc::new(tokio::sync::Semaphore::new(0));
+    server.method("wait", {
+        let gate = std::sync::Arc::clone(&gate);
+        move |(): (), _: Context| {
+            let gate = std::sync::Arc::clone(&gate);
+            async move {
+                gate.acquire().await.map_err(|_| RpcError::internal("closed"))?.forget();
+                Ok::<_, RpcError>("waited")
+            }
+        }
     });
     server.forget();
     for id in 1..=3 {
@@ -172,6 +179,15 @@ async fn requests_beyond_the_limit_of_running_requests_are_refused() -> Test {
     }
     let refused = there.receive().await?;
     assert_eq!((&refused["id"], &refused["error"]["data"]["reason"]), (&json!(3), &json!("too-many-requests")));
+    gate.add_permits(2);
+    let mut answered = Vec::new();
+    for _ in 0..2 {
+        let answer = there.receive().await?;
+        assert_eq!(answer["result"], "waited");
+        answered.push(answer["id"].as_u64());
+    }
+    answered.sort_unstable();
+    assert_eq!(answered, [Some(1), Some(2)]);
     Ok(())
 }
 

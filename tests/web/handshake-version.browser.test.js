@@ -71,7 +71,7 @@ describe("a window whose handshake has another version", () => {
 
   it("gets no refusal if its origin is not allowed, and connect reports the origin", async () => {
     const child = await scriptedIframe({ origin: origins.other });
-    const connecting = rejection(connect(child.element, { origin: origins.own, connectTimeout: 4_000 }));
+    const connecting = rejection(connect(child.element, { origin: origins.own, connectTimeout: 10_000 }));
     child.post(hello(2));
     assert.equal((await connecting).reason, "wrong-origin");
     assert.deepEqual(child.received, []);
