@@ -48,12 +48,24 @@ pub(crate) fn write_result<R: Serialize, E: Into<RpcError>>(outcome: Result<R, E
 /// # Errors
 /// If serde cannot serialize `params`, or they are neither an object nor an array nor null.
 pub(crate) fn write_params(params: &(impl Serialize + ?Sized)) -> Result<Option<Text>, String> {
-    let text = write_text(params).map_err(|problem| problem.to_string())?;
-    match text.get().as_bytes() {
-        [b'{' | b'[', ..] => Ok(Some(text)),
-        b"null" => Ok(None),
+    with_params(params, |params| params.map(ToOwned::to_owned))
+}
+
+/// Serializes `params` like [`write_params`], and passes the text to `send`. The text is in a buffer of the thread, so
+/// that it needs no allocation.
+///
+/// # Errors
+/// See [`write_params`].
+pub(crate) fn with_params<T>(
+    params: &(impl Serialize + ?Sized),
+    send: impl FnOnce(Option<&RawValue>) -> T,
+) -> Result<T, String> {
+    let sent = with_text(params, |text| match text.get().as_bytes() {
+        [b'{' | b'[', ..] => Ok(send(Some(text))),
+        b"null" => Ok(send(None)),
         _ => Err(String::from(PARAMS_NOT_STRUCTURED)),
-    }
+    });
+    sent.unwrap_or_else(|problem| Err(problem.to_string()))
 }
 
 /// Serializes any value.
@@ -62,19 +74,24 @@ pub(crate) fn write_value(value: &(impl Serialize + ?Sized)) -> Result<Text, Str
     write_text(value).map_err(|problem| problem.to_string())
 }
 
-/// Serializes a value by a buffer of the thread, so that the text needs one allocation, of exactly its length.
+/// Serializes a value. The text has one allocation, of exactly its length.
 fn write_text(value: &(impl Serialize + ?Sized)) -> serde_json::Result<Text> {
+    with_text(value, ToOwned::to_owned)
+}
+
+/// Serializes a value to a buffer of the thread, and passes the text to `read`.
+fn with_text<T>(value: &(impl Serialize + ?Sized), read: impl FnOnce(&RawValue) -> T) -> serde_json::Result<T> {
     // While the buffer is taken, `Serialize` may call this function again, which then uses a new buffer.
     let mut buffer = BUFFER.take();
     buffer.clear();
-    let text = serde_json::to_writer(&mut buffer, value).and_then(|()| {
+    let returned = serde_json::to_writer(&mut buffer, value).and_then(|()| {
         let json = str::from_utf8(&buffer).ok().and_then(json::raw_value);
-        json.ok_or_else(|| serde_json::Error::custom("the text is not JSON"))
+        json.map(read).ok_or_else(|| serde_json::Error::custom("the text is not JSON"))
     });
     if buffer.capacity() <= MAX_BUFFER_BYTES {
         BUFFER.set(buffer);
     }
-    text
+    returned
 }
 
 /// Deserializes the result of a call, or an item of a stream.

@@ -26,6 +26,12 @@ pub fn json(bytes: &[u8]) {
 /// Decodes the bytes with one profile, and checks the result.
 fn check(bytes: &[u8], profile: &Profile, limits: &Limits) {
     let incoming = json::decode(bytes, profile, limits);
+    // A request in the usual form is decoded in another way than other texts, such as a text that begins with
+    // whitespace.
+    let spaced = [b" ".as_slice(), bytes].concat();
+    if spaced.len() <= limits.message_bytes {
+        assert_eq!(format!("{incoming:?}"), format!("{:?}", json::decode(&spaced, profile, limits)));
+    }
     let parsed = str::from_utf8(bytes).ok().and_then(|text| serde_json::from_str::<&RawValue>(text).ok());
     let Some(value) = parsed.filter(|_| bytes.len() <= limits.message_bytes) else {
         let Incoming::Single(Err(unusable)) = incoming else { panic!("invalid text is accepted: {incoming:?}") };

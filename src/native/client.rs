@@ -13,7 +13,7 @@ use super::response_stream::Items;
 use super::transport::Transport;
 use crate::codec::wipc::FrameType;
 use crate::error::{CallError, Closed};
-use crate::json_value::write_params;
+use crate::json_value::{with_params, write_params};
 
 /// Calls methods of the peer.
 ///
@@ -124,7 +124,7 @@ impl Client {
     /// [`CallError::Params`], the reason why the link has ended, or [`CallError::Congested`] while the peer does not
     /// read. After `Congested`, [`Client::ready`] waits until the peer has read.
     pub fn notify(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<(), CallError> {
-        self.link().notify(method, write_params(params).map_err(CallError::Params)?)
+        with_params(params, |params| self.link().notify(method, params)).map_err(CallError::Params)?
     }
 
     /// Sends a [WIPC](crate::codec::wipc) frame that is not a message, for example `DATA`. Frames, calls and

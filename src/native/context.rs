@@ -14,7 +14,7 @@ use super::link::Link;
 use super::waker_set::WakerKey;
 use crate::connection::{RequestKey, control};
 use crate::error::CallError;
-use crate::json_value::{write_params, write_value};
+use crate::json_value::{with_params, write_value};
 use crate::message::Id;
 
 /// The request or notification of a running handler.
@@ -97,7 +97,7 @@ impl Context {
             let params = control::write_progress(form, &id, &value)
                 .ok_or_else(|| CallError::Params("progress must be an object, as the profile requires".into()))?;
             // If the link has ended or the output is full, the handler must not fail because of its progress.
-            if let Err(error @ CallError::Params(_)) = link.notify(form.method, Some(params)) {
+            if let Err(error @ CallError::Params(_)) = link.notify(form.method, Some(&params)) {
                 return Err(error);
             }
         }
@@ -109,8 +109,8 @@ impl Context {
     /// # Errors
     /// [`CallError::Params`], [`CallError::Congested`], or the reason why the link has ended.
     pub fn notify(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<(), CallError> {
-        let params = write_params(params).map_err(CallError::Params)?;
-        self.link.upgrade().ok_or(CallError::Destroyed)?.notify(method, params)
+        let link = self.link.upgrade().ok_or(CallError::Destroyed);
+        with_params(params, |params| link?.notify(method, params)).map_err(CallError::Params)?
     }
 }
 

@@ -200,15 +200,15 @@ impl Link {
     }
 
     /// Sends a notification. Fails if the link is closed, the notification is too long, or the peer does not read.
-    pub(super) fn notify(&self, method: &str, params: Option<Text>) -> Result<(), CallError> {
-        self.check_notification(method, params.as_deref())?;
+    pub(super) fn notify(&self, method: &str, params: Option<&RawValue>) -> Result<(), CallError> {
+        self.check_notification(method, params)?;
         self.start();
         self.with_output(|state| {
             state.check_open()?;
             if state.backlog() > self.limits.unwritten_bytes {
                 return Err(CallError::Congested);
             }
-            state.notify(method, params.as_deref())
+            state.notify(method, params)
         })
     }
 

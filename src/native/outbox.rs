@@ -136,7 +136,9 @@ impl MessageQueue {
         }
         self.texts.clear();
         self.ends.clear();
-        self.ends.shrink_to(RETAINED_MESSAGES);
+        if self.ends.capacity() > RETAINED_MESSAGES {
+            self.ends.shrink_to(RETAINED_MESSAGES);
+        }
         (self.start, self.count) = (0, 0);
     }
 }

@@ -12,6 +12,7 @@ mod newline;
 mod oversize;
 mod resynchronisation;
 mod time_outs;
+mod usual_requests;
 mod wipc;
 #[path = "../common/wipc_any_input.rs"]
 #[allow(unreachable_pub, reason = "other tests share it")]

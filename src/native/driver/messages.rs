@@ -22,10 +22,15 @@ impl Driver {
     /// the link must end.
     pub(super) fn poll_messages(&mut self, context: &mut Context<'_>) -> Poll<Option<Closed>> {
         let mut next = ready!(self.poll_message(context));
-        while next.is_continue() && poll_proceed(context).map(|turn| turn.made_progress()).is_ready() {
+        while let ControlFlow::Continue(has_calls) = next {
+            if poll_proceed(context).map(|turn| turn.made_progress()).is_pending() {
+                break;
+            }
             // Responses are sent before the next message is received. If the next frame closes the channel, no response
             // can be sent after that frame.
-            match self.poll_send(context) {
+            match self.poll_send_buffer(context) {
+                // The next message may be the response to a request that was sent now.
+                Poll::Ready(Ok(())) if has_calls => self.link.set_written(self.written),
                 Poll::Ready(Ok(())) => {}
                 Poll::Ready(Err(error)) => {
                     self.send_error = Some(error);
@@ -40,8 +45,8 @@ impl Driver {
     }
 
     /// Receives one message, and handles it. Returns `Break` if the driver must not receive the next message now.
-    /// `Break` contains the reason if the link must end.
-    fn poll_message(&mut self, context: &mut Context<'_>) -> Poll<ControlFlow<Option<Closed>>> {
+    /// `Break` contains the reason if the link must end. `Continue` contains whether outgoing calls are pending.
+    fn poll_message(&mut self, context: &mut Context<'_>) -> Poll<ControlFlow<Option<Closed>, bool>> {
         let Io::Messages(io) = &mut self.io else { return Poll::Pending };
         let before = io.channel.received_bytes();
         let received = io.channel.poll_receive(context);
@@ -86,9 +91,9 @@ impl Driver {
             FrameAction::Continue | FrameAction::RejectBody | FrameAction::HalfClose => None,
         };
         io.channel.release();
-        let has_room = self.dispatch_events(context).has_room;
-        let can_continue = end.is_none() && self.end.is_none() && has_room;
-        Poll::Ready(if can_continue { ControlFlow::Continue(()) } else { ControlFlow::Break(end) })
+        let pause = self.dispatch_and_take(context, true);
+        let can_continue = end.is_none() && self.end.is_none() && pause.has_room;
+        Poll::Ready(if can_continue { ControlFlow::Continue(pause.has_calls) } else { ControlFlow::Break(end) })
     }
 
     /// Handles the elements of the current batch, until the turn of the task is over. Returns `None`, as the link

@@ -13,7 +13,7 @@ mod work;
 
 use core::fmt;
 use core::pin::Pin;
-use core::task::{Context, Poll, ready};
+use core::task::{Context, Poll, Waker, ready};
 use core::time::Duration;
 use std::future::Future;
 use std::io;
@@ -151,10 +151,23 @@ impl Driver {
 
     /// Dispatches the events of the connection.
     fn dispatch_events(&mut self, context: &Context<'_>) -> Pause {
+        self.dispatch_and_take(context, false)
+    }
+
+    /// Dispatches the events of the connection. If `takes_output` is true and the current buffer is written, takes the
+    /// messages to write next.
+    fn dispatch_and_take(&mut self, context: &Context<'_>, takes_output: bool) -> Pause {
         loop {
-            let work = self.link.take_work();
+            let takes_output = takes_output && self.written == self.write_buffer.size() && self.io.is_writing();
+            let work = self.link.take_work(if takes_output { Some(&mut self.write_buffer) } else { None });
             self.handle_link_state(&work.link_state);
-            let Some(event) = work.event else { return work.pause };
+            let Some(event) = work.event else {
+                if takes_output {
+                    self.written = 0;
+                }
+                work.waiters.into_iter().for_each(Waker::wake);
+                return work.pause;
+            };
             self.dispatch(event, &work.link_state, context);
         }
     }
@@ -217,12 +230,20 @@ impl Driver {
                     return Poll::Ready(Ok(()));
                 }
             }
+            ready!(self.poll_send_buffer(context))?;
+        }
+    }
+
+    /// Passes the current buffer to the transport, which may buffer it.
+    fn poll_send_buffer(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while self.written < self.write_buffer.size() && self.io.is_writing() {
             self.written += ready!(self.io.poll_write(context, &mut self.write_buffer, self.written))?;
             self.is_flushed = false;
             if self.written < self.write_buffer.size() {
                 self.link.set_written(self.written);
             }
         }
+        Poll::Ready(Ok(()))
     }
 
     /// Reads once, or receives the available messages of a channel, and handles the input.

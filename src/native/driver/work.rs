@@ -14,6 +14,8 @@ pub(super) struct Work {
     pub(super) event: Option<Event<Text>>,
     pub(super) link_state: LinkState,
     pub(super) pause: Pause,
+    /// The tasks to wake, which wait for room in the output.
+    pub(super) waiters: Vec<Waker>,
 }
 
 /// The facts that the driver needs while no event is queued.
@@ -23,19 +25,32 @@ pub(super) struct Pause {
     pub(super) timeout: Option<u64>,
     /// Whether the driver may read the next message, see [`Link::has_room`].
     pub(super) has_room: bool,
+    /// Whether an outgoing call is pending, whose request may be in the current buffer.
+    pub(super) has_calls: bool,
 }
 
 impl Link {
-    /// Takes the next work of the driver.
-    pub(super) fn take_work(&self) -> Work {
+    /// Takes the next work of the driver. If no event is queued, also replaces the content of `outbox` like
+    /// [`Link::take_unwritten`].
+    pub(super) fn take_work(&self, outbox: Option<&mut Outbox>) -> Work {
         let mut state = self.lock();
         state.driver = None;
         state.has_new_work = false;
-        Work {
-            event: state.connection.poll_event(),
-            link_state: state.link_state.clone(),
-            pause: Pause { timeout: state.connection.poll_timeout(), has_room: self.has_room_in(&state) },
-        }
+        let event = state.connection.poll_event();
+        let waiters = match outbox.filter(|_| event.is_none()) {
+            Some(outbox) => {
+                outbox.clear(RETAINED_CAPACITY);
+                state.take_unwritten(outbox);
+                state.waiters.take()
+            }
+            None => Vec::new(),
+        };
+        let pause = Pause {
+            timeout: state.connection.poll_timeout(),
+            has_room: self.has_room_in(&state),
+            has_calls: state.connection.pending_calls() > 0,
+        };
+        Work { event, link_state: state.link_state.clone(), pause, waiters }
     }
 
     /// Registers the waker of the driver. Returns `false`, and registers nothing, if the driver has new work.

@@ -10,12 +10,12 @@ use bytes::BytesMut;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, Sleep, sleep_until};
 use tungstenite::error::ProtocolError;
-use tungstenite::protocol::frame::Frame;
 use tungstenite::protocol::frame::coding::{CloseCode, Data, OpCode};
+use tungstenite::protocol::frame::{Frame, FrameHeader};
 use tungstenite::protocol::{CloseFrame, Role, WebSocketConfig, WebSocketContext};
 use tungstenite::{Bytes, Error, Message, Utf8Bytes};
 
-use super::stream::{ObservedStream, Polled};
+use super::stream::{ObservedStream, Polled, WRITE_BYTES};
 use crate::Limits;
 use crate::error::Closed;
 use crate::native::limits::{MAX_UNFLUSHED_PONGS, WEBSOCKET_PING_INTERVAL, WEBSOCKET_PING_TIMEOUT};
@@ -27,10 +27,6 @@ const READ_BYTES: usize = 1024;
 
 /// Maximum bytes of one read of input that is discarded.
 const DISCARD_BYTES: usize = 8 * 1024;
-
-/// Number of bytes that are buffered before they are written. Longer messages are sent in fragments of this length,
-/// because a longer buffer would stay allocated.
-const WRITE_BYTES: usize = 64 * 1024;
 
 /// Additional wait for input after the peer was silent for too long. Input may already be available, because this
 /// process may have been suspended.
@@ -101,18 +97,27 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> WebSocket<S, K> {
         }
     }
 
-    /// Writes all frames that the library has buffered.
+    /// Writes all frames that are buffered. Ends with an error if the peer is silent for too long.
     fn poll_flush_frames(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let flushed = self.poll(context, |framing, stream| framing.flush(stream));
-        self.is_blocked = flushed.is_pending();
-        if let Poll::Ready(result) = flushed {
+        if let Poll::Ready(result) = self.poll_output(context) {
             self.unflushed_pongs = 0;
-            return Poll::Ready(written(result));
+            return Poll::Ready(result);
         }
         self.poll_silence(context).map(|why| Err(io::Error::new(io::ErrorKind::TimedOut, why.to_string())))
     }
 
-    /// Sends one frame, which the library buffers.
+    /// Writes all frames that are buffered.
+    fn poll_output(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // The library may hold a control frame that it has not passed to the stream.
+        let flushed = self.poll(context, |framing, stream| framing.flush(stream));
+        self.is_blocked = flushed.is_pending();
+        written(ready!(flushed))?;
+        let flushed = self.stream.poll_flush(context);
+        self.is_blocked = flushed.is_pending();
+        flushed
+    }
+
+    /// Buffers one frame that the library encodes.
     fn send_frame(&mut self, context: &mut Context<'_>, message: Message) -> io::Result<()> {
         match self.poll(context, |framing, stream| framing.write(stream, message)) {
             Poll::Ready(result) => written(result),
@@ -188,7 +193,8 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> WebSocket<S, K> {
                     if !self.is_blocked {
                         let result = self.send_frame(context, Message::Ping(Bytes::new()));
                         if result.is_ok() {
-                            self.is_blocked = self.poll(context, |framing, stream| framing.flush(stream)).is_pending();
+                            // A failed write also fails at the next call.
+                            let _ = self.poll_output(context);
                         }
                     }
                 }
@@ -258,14 +264,23 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> MessageChannel for WebSo
     fn send(&mut self, context: &mut Context<'_>, text: &str, sent: usize) -> io::Result<usize> {
         let rest = text.as_bytes().get(sent..).unwrap_or_default();
         // After a close frame, no message may follow (RFC 6455 §5.5.1).
-        if self.closed.is_some() {
+        if !self.framing.can_write() {
             return Ok(rest.len());
         }
         let fragment = rest.get(..WRITE_BYTES).unwrap_or(rest);
         let kind = if sent == 0 { Data::Text } else { Data::Continue };
         let is_last = fragment.len() == rest.len();
-        let frame = Frame::message(copy_of(fragment), OpCode::Data(kind), is_last);
-        self.send_frame(context, Message::Frame(frame))?;
+        let opcode = OpCode::Data(kind);
+        if self.role == Role::Server {
+            // A server does not mask its payloads (RFC 6455 §5.1), so the text is copied to the output directly.
+            let header = FrameHeader { is_final: is_last, opcode, ..FrameHeader::default() };
+            let output = self.stream.output();
+            written(header.format(fragment.len() as u64, output))?;
+            output.extend_from_slice(fragment);
+        } else {
+            self.send_frame(context, Message::Frame(Frame::message(copy_of(fragment), opcode, is_last)))?;
+        }
+        self.is_blocked |= self.stream.write_if_full(context)?;
         Ok(fragment.len())
     }
 
@@ -284,8 +299,7 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> MessageChannel for WebSo
         }
         if !self.is_shut_down {
             // If the flush fails, the connection has ended, so the next steps are omitted.
-            let flushed = ready!(self.poll(context, |framing, stream| framing.flush(stream)));
-            written(flushed)?;
+            ready!(self.poll_output(context))?;
             ready!(self.stream.poll_shutdown(context))?;
             self.is_shut_down = true;
         }
@@ -346,7 +360,8 @@ fn copy_of(payload: &[u8]) -> Bytes {
 fn config(limits: &Limits) -> WebSocketConfig {
     WebSocketConfig::default()
         .read_buffer_size(READ_BYTES)
-        .write_buffer_size(WRITE_BYTES)
+        // `ObservedStream` buffers the output.
+        .write_buffer_size(0)
         .max_message_size(Some(limits.message_bytes))
         .max_frame_size(Some(limits.message_bytes))
 }

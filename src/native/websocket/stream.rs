@@ -1,15 +1,24 @@
-//! A byte stream for the library `tungstenite`, which does no IO itself. A read or write that would wait returns
-//! `WouldBlock` instead.
+//! A byte stream for the library `tungstenite`, which does no IO itself. A read or a flush that would wait returns
+//! `WouldBlock` instead. A write only buffers its bytes.
 
 use core::pin::Pin;
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, ready};
+use std::cell::Cell;
 use std::io::{self, Read, Write};
+use std::mem;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
 use super::frame_tracker::FrameTracker;
 use crate::native::scratch::with_scratch;
+
+/// Number of bytes that are buffered before they are written. Longer messages are sent in fragments of this length,
+/// because a longer buffer would stay allocated.
+pub(super) const WRITE_BYTES: usize = 64 * 1024;
+
+/// Maximum capacity of the spare buffer for output.
+const MAX_SPARE_BYTES: usize = 2 * WRITE_BYTES;
 
 /// A byte stream that records its reads and writes.
 #[derive(Debug)]
@@ -19,13 +28,21 @@ pub(super) struct ObservedStream<S> {
     /// Bytes that were read and not passed to the library yet, from `ahead_start` on.
     ahead: Vec<u8>,
     ahead_start: usize,
+    /// Frames that are not completely written yet. The first `written` bytes are written.
+    output: Vec<u8>,
+    written: usize,
     /// The number of bytes that were passed to the library.
     pub(super) read: u64,
     /// The latest time at which the peer has shown that it exists. The peer shows this when it sends bytes, or when the
     /// stream has room again after a write had to wait.
     pub(super) last_seen: Instant,
     /// Whether the latest write had to wait.
-    pub(super) is_blocked: bool,
+    is_blocked: bool,
+}
+
+thread_local! {
+    /// An empty buffer for output. The next connection with output takes it. So an idle connection needs no buffer.
+    static SPARE_OUTPUT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 /// The stream, while it is polled.
@@ -44,6 +61,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ObservedStream<S> {
             tracker,
             ahead: Vec::new(),
             ahead_start: 0,
+            output: Vec::new(),
+            written: 0,
             read: unread.len() as u64,
             last_seen: Instant::now(),
             is_blocked: false,
@@ -87,6 +106,51 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ObservedStream<S> {
         })
     }
 
+    /// Returns the buffer to which frames are appended. [`ObservedStream::poll_flush`] writes them.
+    pub(super) fn output(&mut self) -> &mut Vec<u8> {
+        if self.output.capacity() == 0 {
+            self.output = SPARE_OUTPUT.take();
+        }
+        &mut self.output
+    }
+
+    /// Writes the buffered frames if they have more than `WRITE_BYTES`. Returns whether the rest must wait.
+    pub(super) fn write_if_full(&mut self, context: &mut Context<'_>) -> io::Result<bool> {
+        Ok(self.output.len() > WRITE_BYTES && self.poll_write(context)?.is_pending())
+    }
+
+    /// Writes all frames that are buffered.
+    fn poll_write(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while let Some(rest @ [_, ..]) = self.output.get(self.written..) {
+            let Poll::Ready(count) = Pin::new(&mut self.stream).poll_write(context, rest) else {
+                self.is_blocked = true;
+                return Poll::Pending;
+            };
+            // The buffer of the stream was full, and has room again. So the peer has received bytes.
+            if mem::take(&mut self.is_blocked) {
+                self.last_seen = Instant::now();
+            }
+            match count? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                count => self.written += count,
+            }
+        }
+        if self.written > 0 {
+            self.written = 0;
+            let mut output = mem::take(&mut self.output);
+            output.clear();
+            output.shrink_to(MAX_SPARE_BYTES);
+            SPARE_OUTPUT.set(output);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Writes all frames that are buffered, and flushes the stream.
+    pub(super) fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_write(context))?;
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
     /// Shuts the output down.
     pub(super) fn poll_shutdown(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(context)
@@ -115,23 +179,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Read for Polled<'_, '_, '_, S> {
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Write for Polled<'_, '_, '_, S> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match Pin::new(&mut self.stream.stream).poll_write(self.context, bytes) {
-            Poll::Pending => {
-                self.stream.is_blocked = true;
-                Err(io::ErrorKind::WouldBlock.into())
-            }
-            Poll::Ready(written) => {
-                // The buffer of the stream was full, and has room again. So the peer has received bytes.
-                if core::mem::take(&mut self.stream.is_blocked) {
-                    self.stream.last_seen = Instant::now();
-                }
-                written
-            }
-        }
+        self.stream.output().extend_from_slice(bytes);
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match Pin::new(&mut self.stream.stream).poll_flush(self.context) {
+        match self.stream.poll_flush(self.context) {
             Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
             Poll::Ready(flushed) => flushed,
         }

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use super::{ADDRESS, Echo, Flood, MAX_CONNECTIONS, print_port};
 
 /// The number of notifications after which the handler lets the link write.
-const BURST: u64 = 256;
+const BURST: u64 = 512;
 
 pub(crate) async fn serve() -> Result<()> {
     let max = MAX_CONNECTIONS as usize;

@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use super::envelope::{Envelope, ErrorMembers, borrowed_string, kind, string};
 use super::raw::raw;
 use super::scan::{Defect, Scanner};
+use super::usual::usual_request;
 use crate::ErrorCode;
 use crate::Limits;
 use crate::limits::{MAX_METHOD_LENGTH, is_longer};
@@ -99,6 +100,9 @@ struct Reader<'r> {
 impl Reader<'_> {
     /// Returns `None` if the text is not JSON.
     fn decoded<'t>(&self, text: &'t str) -> Option<Decoded<'t>> {
+        if let Some(request) = usual_request(text, self.limits) {
+            return Some(Decoded::Request(request));
+        }
         let mut scanner = Scanner::new(text, self.limits.depth);
         let decoded = match scanner.peek()? {
             b'[' => Decoded::Other(Incoming::Batch(self.batch(&mut scanner)?)),

@@ -11,7 +11,7 @@ use crate::message::{Kind, Shape};
 use crate::validate::Code;
 
 /// Every whole number with at most this many digits is an [`i64`].
-const MAX_SAFE_DIGITS: usize = 18;
+pub(super) const MAX_SAFE_DIGITS: usize = 18;
 
 /// The members of a message that the specification defines. Their values are JSON text.
 #[derive(Default)]

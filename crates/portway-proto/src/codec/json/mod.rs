@@ -29,6 +29,7 @@ mod object;
 mod raw;
 mod response_ids;
 mod scan;
+mod usual;
 mod validate;
 
 use alloc::boxed::Box;

@@ -92,12 +92,11 @@ impl ObjectPayload for Box<RawValue> {
 mod tests {
     use alloc::string::ToString;
 
-    use super::super::raw::raw_value;
     use super::*;
 
     /// Returns an object with the members of `part`, before or after the member `n`.
     fn object_with(part: &str, is_first: bool) -> Option<String> {
-        let part = raw_value(part)?;
+        let part: Box<RawValue> = raw(part)?;
         let (part, n) = (("", Member::MembersOf(&*part)), ("n", Member::Count(3)));
         let members = if is_first { [part, n] } else { [n, part] };
         Box::<RawValue>::object(&members).map(|object| object.to_string())

@@ -5,7 +5,6 @@
 //! with a map from that name to the text, the text is not parsed. If a version of `serde_json` works in another way,
 //! `raw` parses the text again and returns the same value.
 
-use alloc::boxed::Box;
 use core::iter;
 
 use serde::de::value::{BorrowedStrDeserializer, Error, MapDeserializer};
@@ -19,10 +18,10 @@ pub(super) fn raw<'t, R: Deserialize<'t>>(json: &'t str) -> Option<R> {
     R::deserialize(JsonText(json)).ok().or_else(|| serde_json::from_str(json).ok())
 }
 
-/// Copies `json` to a raw value, without parsing it again. `json` must be JSON, for example the output of a serializer.
-/// For other text, the result is `None` or a raw value of that text.
+/// Returns `json` as a raw value, without parsing it. `json` must be JSON, for example the output of a serializer. For
+/// other text, the result is `None` or a raw value of that text.
 #[must_use]
-pub fn raw_value(json: &str) -> Option<Box<RawValue>> {
+pub fn raw_value(json: &str) -> Option<&RawValue> {
     raw(json)
 }
 
@@ -54,6 +53,6 @@ mod tests {
     fn a_raw_value_is_created_without_parsing_its_text() {
         // Only a conversion without parsing accepts this text.
         assert_eq!(Box::<RawValue>::deserialize(JsonText("no JSON")).as_deref().map(RawValue::get), Ok("no JSON"));
-        assert_eq!(raw_value("[1]").as_deref().map(RawValue::get), Some("[1]"));
+        assert_eq!(raw_value("[1]").map(RawValue::get), Some("[1]"));
     }
 }

@@ -5,6 +5,8 @@
 
 use alloc::vec::Vec;
 
+use super::envelope::MAX_SAFE_DIGITS;
+
 /// The reason to refuse a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Defect {
@@ -47,6 +49,38 @@ impl<'a> Scanner<'a> {
     /// Returns the first defect since the previous call of this method.
     pub(super) const fn take_defect(&mut self) -> Option<Defect> {
         self.defect.take()
+    }
+
+    /// Skips the beginning of an object, which must be exactly `text`. The scanner is then within the object.
+    #[inline]
+    pub(super) fn begin(&mut self, text: &str) -> Option<()> {
+        self.skip_text(text)?;
+        self.depth += 1;
+        self.check_depth(self.depth);
+        Some(())
+    }
+
+    /// Skips exactly `text`, without whitespace before it.
+    #[inline]
+    pub(super) fn skip_text(&mut self, text: &str) -> Option<()> {
+        self.rest = self.rest.strip_prefix(text.as_bytes())?;
+        Some(())
+    }
+
+    /// Skips an integer that is not negative and has at most [`MAX_SAFE_DIGITS`] digits, and returns it.
+    #[inline]
+    pub(super) fn short_integer(&mut self) -> Option<i64> {
+        let (mut integer, mut digits) = (0, 0);
+        while let [digit @ b'0'..=b'9', tail @ ..] = self.rest {
+            // No digit may follow a leading 0 (RFC 8259 §6).
+            if digits == MAX_SAFE_DIGITS || (digits > 0 && integer == 0) {
+                return None;
+            }
+            integer = integer * 10 + i64::from(digit - b'0');
+            digits += 1;
+            self.rest = tail;
+        }
+        (digits > 0).then_some(integer)
     }
 
     /// Skips one value, and returns its text.

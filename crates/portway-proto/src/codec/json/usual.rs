@@ -1,0 +1,29 @@
+//! Decodes requests in their usual form, as most libraries write it: the members `jsonrpc`, `id`, `method` and `params`
+//! in this order, without whitespace between them, and with a number as the id. Such a request is decoded in one pass,
+//! without a search for the other members. The result is the same as with [`Envelope`](super::envelope::Envelope).
+
+use serde_json::value::RawValue;
+
+use super::decode::BorrowedRequest;
+use super::envelope::borrowed_string;
+use super::raw::raw;
+use super::scan::Scanner;
+use crate::Limits;
+use crate::limits::MAX_METHOD_LENGTH;
+use crate::message::Id;
+
+/// Returns the request. Returns `None` if the text has any other form, or must be refused.
+pub(super) fn usual_request<'t>(text: &'t str, limits: &Limits) -> Option<BorrowedRequest<'t>> {
+    let mut scanner = Scanner::new(text, limits.depth);
+    scanner.begin(r#"{"jsonrpc":"2.0","id":"#)?;
+    let id = scanner.short_integer()?;
+    scanner.skip_text(r#","method":"#)?;
+    let method = scanner.value().filter(|method| method.len() <= MAX_METHOD_LENGTH)?;
+    let method = borrowed_string(method)?;
+    scanner.skip_text(r#","params":"#)?;
+    let params = scanner.value().filter(|params| params.starts_with(['{', '[']))?;
+    let params: &RawValue = raw(params)?;
+    scanner.skip_text("}")?;
+    let is_complete = scanner.is_at_end() && scanner.take_defect().is_none();
+    is_complete.then_some(BorrowedRequest { id: Id::Integer(id), method, params: Some(params) })
+}
