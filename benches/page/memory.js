@@ -3,7 +3,7 @@
 
 const instances = [];
 
-const { instantiate, Instance } = WebAssembly;
+const { instantiate, instantiateStreaming, Instance } = WebAssembly;
 WebAssembly.Instance = class extends Instance {
   constructor(...parameters) {
     super(...parameters);
@@ -14,6 +14,11 @@ WebAssembly.instantiate = async (...parameters) => {
   // The result is an instance, or an object with a module and an instance.
   const result = await instantiate(...parameters);
   instances.push(result.instance ?? result);
+  return result;
+};
+WebAssembly.instantiateStreaming = async (...parameters) => {
+  const result = await instantiateStreaming(...parameters);
+  instances.push(result.instance);
   return result;
 };
 

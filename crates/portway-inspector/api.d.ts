@@ -187,7 +187,7 @@ export interface Layout {
   readonly count: number;
   /** The number of pixels of the list that one pixel of scrolling passes: 1, or more if the list is too high. */
   readonly scale: number;
-  /** The rows in the viewport, and up to ten before and after it. */
+  /** The rows in the viewport, and up to five before and after it. */
   readonly rows: readonly ListRow[];
   /** Null if the list is empty. */
   readonly anchor: Anchor | null;

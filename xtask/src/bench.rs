@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: compares calls with a bare `postMessage` and with other libraries. With `--only native`,
 //! `--only wipc` or `--only ws`, compares byte streams, WIPC frames or WebSockets with those of other libraries. With
-//! `--only tap`, measures the cost of `portway tap`
-//! instead.
+//! `--only tap`, measures the cost of `portway tap` instead. With `--only inspector`, measures the page of the
+//! inspector.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -12,6 +12,7 @@ use anyhow::{Result, bail};
 use crate::browsers::Engine;
 use crate::build;
 use crate::environment::Environment;
+use crate::inspector;
 use crate::process::{clear, replace_process, run_ok, step};
 use crate::setup::Setup;
 use crate::toolchain::cargo;
@@ -32,6 +33,10 @@ const WEBSOCKET: &str = "ws";
 /// The workload of `portway tap`.
 const TAP: &str = "tap";
 
+/// The workload of the page of the inspector, and its script.
+const INSPECTOR: &str = "inspector";
+const INSPECTOR_SCRIPT: &str = "benches/inspector/run.mjs";
+
 /// The script for the workloads `native`, `wipc`, `ws` and `tap`, and the packages of the programs that it runs.
 const NATIVE_SCRIPT: &str = "benches/native/run.mjs";
 const NATIVE_PACKAGE: &str = "native-bench";
@@ -45,7 +50,7 @@ pub(crate) struct Arguments {
     /// The browser engine
     #[arg(long, value_enum, default_value = "chromium")]
     engine: Engine,
-    /// Run only these workloads, such as A,B,E,loopback; or one that stands alone: native, wipc, ws or tap
+    /// Run only these workloads, such as A,B,E,loopback; or one that stands alone: native, wipc, ws, tap or inspector
     #[arg(long, value_name = "WORKLOADS")]
     only: Option<String>,
     /// Run only at these boundaries, such as worker,frame
@@ -57,7 +62,8 @@ pub(crate) struct Arguments {
     /// The number of rounds. Default: 11, or 50 for sequential calls
     #[arg(long, value_name = "N")]
     rounds: Option<u32>,
-    /// Run a third of the rounds, which is enough during development but too few for a conclusion
+    /// Run a third of the rounds, which is enough during development but too few for a conclusion; for inspector, also
+    /// one minute of a steady stream instead of 30
     #[arg(long)]
     quick: bool,
     /// Print each promised ratio with its threshold, and fail if a ratio misses its threshold
@@ -117,6 +123,18 @@ fn run_native(setup: &Setup, plan: &str, arguments: &Arguments) -> Result<bool> 
     replace_process(command)
 }
 
+/// Runs the workload `inspector`, in Chromium.
+fn run_inspector(setup: &Setup, arguments: &Arguments) -> Result<bool> {
+    inspector::build_page(setup)?;
+    let browser = setup.browser(Engine::Chromium);
+    let environment =
+        browser.map_err(|missing| anyhow::anyhow!("chromium is missing: {missing}"))?.for_scripts(setup.node()?);
+    let mut command = environment.command("node", &setup.workspace.root)?;
+    command.arg(INSPECTOR_SCRIPT);
+    add_options(&mut command, arguments);
+    replace_process(command)
+}
+
 /// Adds the options for the rounds and the checks.
 fn add_options(command: &mut Command, arguments: &Arguments) {
     if let Some(rounds) = arguments.rounds {
@@ -130,11 +148,12 @@ fn add_options(command: &mut Command, arguments: &Arguments) {
 }
 
 pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
-    let is_native = |word: &&str| [NATIVE, WIPC, WEBSOCKET, TAP].contains(word);
+    let is_alone = |word: &&str| [NATIVE, WIPC, WEBSOCKET, TAP, INSPECTOR].contains(word);
     match arguments.only.as_deref() {
-        Some(only) if is_native(&only) => return run_native(setup, only, arguments),
+        Some(INSPECTOR) => return run_inspector(setup, arguments),
+        Some(only) if is_alone(&only) => return run_native(setup, only, arguments),
         Some(only) => {
-            if let Some(word) = only.split(',').find(is_native) {
+            if let Some(word) = only.split(',').find(is_alone) {
                 bail!("{word} must be the only workload");
             }
         }

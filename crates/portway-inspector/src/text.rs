@@ -14,14 +14,41 @@ pub struct Length {
 /// Measures a text as compact JSON. For a text that is not JSON, the whitespace outside of quotes is not counted.
 #[must_use]
 pub fn length(text: &str) -> Length {
+    let spaces = count_spaces(text);
+    Length { units: utf16_length(text) - spaces, is_spaced: spaces > 0 }
+}
+
+fn utf16_length(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.bytes().map(utf16_units).sum() }
+}
+
+/// Counts the whitespace between tokens. Every text is measured, so this function has a loop for each state.
+fn count_spaces(text: &str) -> usize {
     let mut spaces = 0;
-    let mut units = 0;
-    let mut state = State::Outside;
-    for byte in text.bytes() {
-        units += utf16_units(byte);
-        spaces += usize::from(state.next(byte));
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte == b'"' {
+            skip_string(&mut bytes);
+        } else {
+            spaces += usize::from(is_space(byte));
+        }
     }
-    Length { units: units - spaces, is_spaced: spaces > 0 }
+    spaces
+}
+
+/// Skips the rest of a string, and its closing quote.
+fn skip_string(bytes: &mut core::str::Bytes<'_>) {
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => return,
+            b'\\' => _ = bytes.next(),
+            _ => {}
+        }
+    }
+}
+
+const fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\n' | b'\r' | b'\t')
 }
 
 /// Removes the whitespace between tokens. Numbers, escapes and the order of members stay as they are.
@@ -63,7 +90,7 @@ impl State {
             (Self::String, b'\\') => Self::Escape,
             (state, _) => state,
         };
-        matches!(self, Self::Outside) && matches!(byte, b' ' | b'\n' | b'\r' | b'\t')
+        matches!(self, Self::Outside) && is_space(byte)
     }
 }
 
@@ -79,6 +106,8 @@ mod tests {
             (" {\r\n\t\"a b\" : [ 1.0 , \" \\\" \" ] } ", r#"{"a b":[1.0," \" "]}"#),
             ("\"é😀\u{80}\" ", "\"é😀\u{80}\""),
             (r#""\\" "\" ""#, r#""\\""\" ""#),
+            (r#" "no end \"#, r#""no end \"#),
+            ("[ \"a\\\u{e9} \", 1 ]", "[\"a\\\u{e9} \",1]"),
         ] {
             let Length { units, is_spaced } = length(text);
             assert_eq!(compact(text), expected);

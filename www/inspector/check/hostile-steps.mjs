@@ -36,6 +36,32 @@ function reference(page) {
     return performance.now() - start;`);
 }
 
+/**
+ * Passes `window.hostile` to the page as a new message, shows it in each form, and exports it. The text is made before
+ * the measurement.
+ */
+const SHOW_AND_EXPORT = `
+  const frame = () => new Promise(requestAnimationFrame);
+  model().clear();
+  model().take([{ kind: "message", at: Date.now() * 1000, link: "hostile", direction: "sent", form: "text", text: window.hostile, size: window.hostile.length }]);
+  await model().whenTaken();
+  await frame();
+  model().selected.set(model().core.last());
+  await frame();
+  for (const mode of ["formatted", "exact", "hex", "tree"]) {
+    all('pw-detail [data-tab="' + mode + '"]')[0].click();
+    for (let n = 0; n < 5; n += 1) await frame();
+  }
+  for (const format of ["json", "jsonl"]) window.exported = await model().exportShown(format);`;
+
+/** Shows and exports a text without a freeze. The export must contain the whole text. */
+async function assertHarmless(page, what, script) {
+  await page.run(`window.hostile = ${script}`);
+  await assertSmooth(page, what, SHOW_AND_EXPORT);
+  const isWhole = await page.run(`return JSON.parse(window.exported.parts.join("")).text === window.hostile`);
+  assert.ok(isWhole, "the export must contain the whole text");
+}
+
 export const hostileSteps = [
   [
     "markup in every part of a record is text",
@@ -85,30 +111,13 @@ export const hostileSteps = [
   ],
 
   [
-    "a message of 5 MB on one line is shown in each form without a freeze",
+    "a message of 5 MB on one line is shown in each form and exported without a freeze",
     async (page) => {
-      const script = `
-        const item = JSON.stringify({ name: "a ship", at: [1.5, 2.25], open: true });
-        const text = '{"jsonrpc":"2.0","id":' + model().core.totals().taken + ',"method":"big","params":[' + Array(5_000_000 / (item.length + 1) | 0).fill(item).join() + "]}";
-        const seq = model().core.totals().taken;
-        const frame = () => new Promise(requestAnimationFrame);
-        // The text is made before the measurement.
-        window.bigText = text;`;
-      await page.run(`${script} return text.length`);
-      await assertSmooth(
+      await assertHarmless(
         page,
         "5 MB",
-        `const frame = () => new Promise(requestAnimationFrame);
-         const { taken } = model().core.totals();
-         model().take([{ kind: "message", at: Date.now() * 1000, link: "big", direction: "sent", form: "text", text: window.bigText, size: window.bigText.length }]);
-         await model().whenTaken();
-         await frame();
-         model().selected.set(model().core.last());
-         await frame();
-         for (const mode of ["exact", "hex", "tree"]) {
-           all('pw-detail [data-tab="' + mode + '"]')[0].click();
-           for (let n = 0; n < 5; n += 1) await frame();
-         }`,
+        `'{"jsonrpc":"2.0","id":1,"method":"big","params":[' +
+           Array(110_000).fill('{"name":"a ship","at":[1.5,2.25],"open":true}').join() + "]}"`,
       );
       await page.click('pw-detail [data-tab="formatted"]');
       await page.waitFor("pw-code-view");
@@ -117,25 +126,41 @@ export const hostileSteps = [
   ],
 
   [
-    "a message with 100 000 levels is shown in each form without a freeze",
-    async (page) => {
-      await page.run(
-        `window.deepText = '{"jsonrpc":"2.0","id":1,"method":"deep","params":' + "[".repeat(100_000) + "]".repeat(100_000) + "}"`,
-      );
-      await assertSmooth(
+    "a message with 100 000 levels is shown in each form and exported without a freeze",
+    (page) =>
+      assertHarmless(
         page,
         "100 000 levels",
-        `const frame = () => new Promise(requestAnimationFrame);
-         model().take([{ kind: "message", at: Date.now() * 1000, link: "deep", direction: "sent", form: "text", text: window.deepText, size: window.deepText.length }]);
-         await model().whenTaken();
-         await frame();
-         model().selected.set(model().core.last());
-         await frame();
-         for (const mode of ["formatted", "exact", "hex", "tree"]) {
-           all('pw-detail [data-tab="' + mode + '"]')[0].click();
-           for (let n = 0; n < 5; n += 1) await frame();
-         }`,
+        `'{"jsonrpc":"2.0","id":1,"method":"deep","params":' + "[".repeat(100_000) + "]".repeat(100_000) + "}"`,
+      ),
+  ],
+
+  [
+    "half a million controls of direction and lone surrogates are shown in each form and exported without a freeze",
+    async (page) => {
+      await assertHarmless(
+        page,
+        "controls and surrogates",
+        String.raw`'{"jsonrpc":"2.0","id":1,"method":"\u202e\ud800","params":["' + "\u202e\u2066\u200b\ud800x".repeat(100_000) + '"]}'`,
       );
+      assert.doesNotMatch(
+        await page.run(`return all(".row, [role=treeitem]").map((element) => element.textContent).join("")`),
+        /[\u202e\u2066\u200b]/,
+      );
+      await page.screenshot("controls");
+    },
+  ],
+
+  [
+    "a megabyte of markup is shown in each form and exported without a freeze",
+    async (page) => {
+      await assertHarmless(
+        page,
+        "markup",
+        `JSON.stringify({ jsonrpc: "2.0", id: 1, method: ${JSON.stringify(MARKUP)}, params: Array(10_000).fill({ [${JSON.stringify(MARKUP)}]: ${JSON.stringify(MARKUP)} }) })`,
+      );
+      assert.equal(await page.count("img[src=x], script:not([src])"), 0);
+      assert.notEqual(await page.run("return document.title"), "broken");
     },
   ],
 
@@ -154,15 +179,15 @@ export const hostileSteps = [
   ],
 
   [
-    "more rows than a browser can show at once are reached, from the first to the last",
+    "a million rows are reached, although no browser shows an element of their height",
     async (page) => {
       await page.run(`model().configure({ limit: 1_000_000 })`);
-      await page.driver.manage().setTimeouts({ script: 300_000 });
+      await page.driver.manage().setTimeouts({ script: 600_000 });
       await page.driver.executeAsyncScript(
         `const done = arguments[0];
          const { model } = document.querySelector("pw-inspector").context;
          const add = async () => {
-           for (let part = 0; part < 15; part += 1) {
+           for (let part = 0; part < 50; part += 1) {
              const records = [];
              for (let n = 0; n < 20_000; n += 1) {
                const number = part * 20_000 + n;
@@ -174,20 +199,32 @@ export const hostileSteps = [
          };
          add().then(() => done());`,
       );
-      const at = async (top) => {
-        await page.run(`const rows = all(".rows")[0]; rows.scrollTop = arguments[0] * rows.scrollHeight;`, top);
-        await new Promise((resolve) => setTimeout(resolve, 500));
-        return page.run(`return all(".row[data-seq]").map((row) => Number(row.dataset.seq))`);
-      };
-      assert.ok((await at(1)).includes(299_999));
-      assert.ok((await at(0)).includes(0));
-      const middle = await at(0.5);
-      assert.ok(
-        middle.some((seq) => seq > 100_000 && seq < 200_000),
-        `rows of the middle, got ${middle}`,
+      const { shown, height } = await page.run(
+        `return { shown: model().totals().shown, height: all(".rows")[0].scrollHeight }`,
       );
-      await page.select(222_222);
-      await page.until("the row is drawn", async () => (await page.count('.row[data-seq="222222"]')) === 1);
+      assert.equal(shown, 1_000_000);
+      assert.ok(height > 10_000_000 && height < 17_800_000, `the list must have a height that is drawn, got ${height}`);
+      for (const part of [0, 0.25, 0.5, 0.75, 1]) {
+        await page.run(`const rows = all(".rows")[0]; rows.scrollTop = arguments[0] * rows.scrollHeight;`, part);
+        const expected = part * 999_999;
+        let drawn = [];
+        await page.until(`the rows at ${part} of the list are in its visible part`, async () => {
+          drawn = await page.run(`
+            const { top, bottom } = all(".rows")[0].getBoundingClientRect();
+            return all(".row[data-seq]").filter((row) => row.getBoundingClientRect().bottom > top && row.getBoundingClientRect().top < bottom)
+              .map((row) => Number(row.dataset.seq));`);
+          return drawn.some((seq) => Math.abs(seq - expected) <= 5_000) || drawn;
+        });
+        if (part === 0) assert.ok(drawn.includes(0), `the first row must be drawn, got ${drawn}`);
+        if (part === 1) assert.ok(drawn.includes(999_999), `the last row must be drawn, got ${drawn}`);
+      }
+      for (const seq of [777_777, 777_800, 123_456]) {
+        await page.select(seq);
+        await page.until(
+          `row ${seq} is drawn`,
+          async () => (await page.count(`.row[data-seq="${seq}"][aria-selected="true"]`)) === 1,
+        );
+      }
     },
   ],
 ];

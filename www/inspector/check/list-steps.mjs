@@ -135,10 +135,10 @@ export const listSteps = [
       await page.select(0);
       await page.waitFor("[role=treeitem]", "login");
       assert.doesNotMatch(await all(), /hunter2/);
-      assert.doesNotMatch(await page.run(`return model().exportShown("jsonl").text`), /hunter2/);
+      assert.doesNotMatch((await page.export("jsonl")).text, /hunter2/);
       await page.button("Secrets");
       await page.until("the secrets are shown", async () => /hunter2/.test(await all()));
-      assert.match(await page.run(`return model().exportShown("jsonl").text`), /hunter2/);
+      assert.match((await page.export("jsonl")).text, /hunter2/);
     },
   ],
 
@@ -160,7 +160,7 @@ export const listSteps = [
       ]);
       await page.button("Secrets");
       for (const format of ["json", "jsonl"]) {
-        const first = await page.run(`return model().exportShown(arguments[0])`, format);
+        const first = await page.export(format);
         assert.match(first.name, new RegExp(`^messages-\\d{4}-[-\\dTZ]+\\.${format}$`));
         await page.button("Clear");
         await page.driver.executeAsyncScript(
@@ -168,11 +168,11 @@ export const listSteps = [
            model.importText("a.json", arguments[0]); model.whenTaken().then(() => requestAnimationFrame(done));`,
           first.text,
         );
-        const second = await page.run(`return model().exportShown(arguments[0])`, format);
+        const second = await page.export(format);
         assert.equal(second.text, first.text);
       }
       await page.fill("Method", "../../Big");
-      assert.equal(await page.run(`return model().exportShown("json") === undefined`), true);
+      assert.equal(await page.export("json"), null);
     },
   ],
 

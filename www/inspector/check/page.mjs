@@ -183,6 +183,17 @@ export class InspectorPage {
     );
   }
 
+  /** Returns the name and the text of an export of the shown rows, or null if no row is shown. */
+  export(format) {
+    return this.driver.executeAsyncScript(
+      `${FIND} const done = arguments[1];
+       model().exportShown(arguments[0]).then(
+         (file) => done(file ? { name: file.name, text: file.parts.join("") } : null),
+         (error) => done({ name: String(error), text: "" }));`,
+      format,
+    );
+  }
+
   /** Returns the messages of the history as the core describes them. */
   rows() {
     return this.run(`const { core } = model(); return [...core.shown()].map((seq) => core.row(seq))`);

@@ -52,11 +52,11 @@ class ListFiles extends LitElement {
     input.value = "";
   };
 
-  #export(format: "json" | "jsonl"): void {
+  async #export(format: "json" | "jsonl"): Promise<void> {
     const { model } = this.context;
-    const file = model.exportShown(format);
+    const file = await model.exportShown(format);
     if (!file) return;
-    const url = URL.createObjectURL(new Blob([file.text], { type: "application/json" }));
+    const url = URL.createObjectURL(new Blob([...file.parts], { type: "application/json" }));
     const link = document.createElement("a");
     link.href = url;
     link.download = file.name;

@@ -1,5 +1,5 @@
 import { css, html, LitElement, nothing } from "lit";
-import type { Anchor, Layout } from "portway-inspector";
+import type { Anchor, Layout, Totals } from "portway-inspector";
 import { controls } from "../../src/controls-style";
 import { Watch } from "../../src/store";
 import type { InspectorContext } from "./context";
@@ -10,6 +10,13 @@ import { rowStyles, rowTemplate } from "./message-row";
 import { paneStyles } from "./styles";
 
 const COMPACT_HEIGHT = 30;
+
+/** A position of the list, and the layout for it at a revision of the list. */
+interface Position {
+  readonly top: number;
+  readonly layout: Layout;
+  readonly revision: number;
+}
 
 /**
  * Shows the messages. The newest is at the end. Only visible rows are rendered. The list follows its end until the user
@@ -64,13 +71,18 @@ class ListPane extends LitElement {
   #isWatching = false;
   #followsEnd = true;
   #anchor: Anchor | null = null;
-  /** The position that the user has scrolled to, until it is rendered. */
-  #requested: number | null = null;
+  /** The position that the user has scrolled to, and its layout, until they are rendered. */
+  #requested: Position | null = null;
   /** The position that this component has set. Its scroll event is ignored. */
   #expected = -1;
   #rendered = 0;
   #layout: Layout | undefined;
-  readonly #observer = new ResizeObserver(() => this.requestUpdate());
+  /** The height of the visible part. Reading it from the element would calculate the styles in each frame. */
+  #viewport = 0;
+  readonly #observer = new ResizeObserver(() => {
+    this.#viewport = this.#scroller?.clientHeight ?? 0;
+    this.requestUpdate();
+  });
 
   constructor() {
     super();
@@ -100,31 +112,29 @@ class ListPane extends LitElement {
 
   override render() {
     const { model } = this.context;
-    const viewport = this.#viewport;
-    const top = this.#position(viewport);
-    const layout = model.core.layout(top, viewport);
+    const { top, layout } = this.#position(this.#viewport);
     this.#layout = layout;
     this.#rendered = top;
     // The anchor stays as long as its row exists, because each new anchor would add an error of rounding.
     if (!this.#anchor || this.#followsEnd || model.core.row(this.#anchor.seq) === null) this.#anchor = layout.anchor;
+    const totals = model.totals();
     const selected = model.selected.value;
     const isDrawn = layout.rows.some((row) => row.type === "message" && row.seq === selected);
     return html`
       <pw-list-tools .context=${this.context}></pw-list-tools>
       <div class="rows" role="listbox" tabindex="0" aria-label="Messages" data-count=${layout.count}
-        aria-activedescendant=${isDrawn ? `row-${selected}` : nothing} data-revision=${model.totals().revision}
+        aria-activedescendant=${isDrawn ? `row-${selected}` : nothing} data-revision=${totals.revision}
         @scroll=${this.#scrolled} @keydown=${this.#key} @click=${this.#select} @dblclick=${this.#showDetail}>
-        ${layout.count ? nothing : this.#empty()}
+        ${layout.count ? nothing : this.#empty(totals)}
         <div class="all" role="presentation" .style=${`height: ${layout.height}px`}>
           ${layout.rows.map((row) => rowTemplate(row, model, selected, this.isCompact))}
         </div>
       </div>
-      ${this.#footer()}
+      ${this.#footer(totals)}
     `;
   }
 
-  #empty() {
-    const { rows } = this.context.model.totals();
+  #empty({ rows }: Totals) {
     return rows
       ? html`<p class="empty" role="option" aria-disabled="true" aria-selected="false">No row matches the filter.</p>`
       : html`<p class="empty" role="option" aria-disabled="true" aria-selected="false">
@@ -132,8 +142,7 @@ class ListPane extends LitElement {
         </p>`;
   }
 
-  #footer() {
-    const { rows, shown, waiting, textBytes, droppedRows, droppedTexts, lost } = this.context.model.totals();
+  #footer({ rows, shown, waiting, textBytes, droppedRows, droppedTexts, lost }: Totals) {
     return html`<footer>
       <span class="figures">${count(shown)} of ${count(rows)} rows, ${bytes(textBytes)}</span>
       ${droppedRows ? html`<span class="warn">${count(droppedRows)} rows dropped</span>` : nothing}
@@ -166,19 +175,17 @@ class ListPane extends LitElement {
     return this.renderRoot.querySelector(".rows");
   }
 
-  get #viewport(): number {
-    return this.#scroller?.clientHeight ?? 0;
-  }
-
-  #position(viewport: number): number {
+  #position(viewport: number): { readonly top: number; readonly layout: Layout } {
     const { core } = this.context.model;
-    if (this.#requested !== null) {
-      const requested = this.#requested;
-      this.#requested = null;
-      return requested;
-    }
-    if (this.#followsEnd || !this.#anchor) return core.end(viewport);
-    return core.scrollTop(this.#anchor, viewport);
+    // The event of a scroll may not have run yet. Without this check, the update would undo the scroll.
+    const scrollTop = this.#scroller?.scrollTop ?? this.#expected;
+    if (!this.#requested && Math.abs(scrollTop - this.#expected) >= 1) this.#request(scrollTop);
+    const requested = this.#requested;
+    this.#requested = null;
+    if (requested?.revision === core.totals().revision) return requested;
+    const end = this.#followsEnd || !this.#anchor ? core.end(viewport) : core.scrollTop(this.#anchor, viewport);
+    const top = requested?.top ?? end;
+    return { top, layout: core.layout(top, viewport) };
   }
 
   readonly #scrolled = (event: Event) => {
@@ -187,13 +194,18 @@ class ListPane extends LitElement {
     this.#moveTo(scrollTop);
   };
 
-  /** Shows a position, and stores its anchor. */
   #moveTo(top: number): void {
-    const layout = this.context.model.core.layout(top, this.#viewport);
+    this.#request(top);
+    this.requestUpdate();
+  }
+
+  /** Sets the position of the next update, and stores its anchor. */
+  #request(top: number): void {
+    const { core } = this.context.model;
+    const layout = core.layout(top, this.#viewport);
     this.#anchor = layout.anchor;
     this.#followsEnd = layout.isAtEnd;
-    this.#requested = top;
-    this.requestUpdate();
+    this.#requested = { top, layout, revision: core.totals().revision };
   }
 
   readonly #follow = () => {

@@ -8,6 +8,7 @@ import { bytes, dateAndClock, plural, visible } from "./format";
 import "./hex-view";
 import { Formatter } from "./json-text";
 import "./json-tree";
+import { nextTask } from "./next-task";
 import { paneStyles } from "./styles";
 
 export type Mode = "tree" | "formatted" | "exact" | "hex";
@@ -252,7 +253,7 @@ class MessageView extends LitElement {
     const run = () => {
       if (this.#formattedText !== text) return;
       if (formatter.run(performance.now() + SLICE_MS)) this.formatted = formatter.lines;
-      else setTimeout(run);
+      else nextTask(run);
     };
     run();
   }

@@ -8,12 +8,13 @@ import {
   type Totals,
   Inspector,
   exportName,
-  exportRecords,
   importFile,
   maskSpans,
 } from "portway-inspector";
 import { Store } from "../../src/store";
 import { nowMicros } from "./clock";
+import { type FileParts, writeFile } from "./export-file";
+import { RecordStore } from "./record-store";
 import { TextFilter } from "./text-filter";
 
 /** The filter as the user sees it. */
@@ -41,9 +42,14 @@ export const NO_FILTER: FilterState = {
   pendingOnly: false,
 };
 
-/** The time in milliseconds that one frame may spend on new records. */
-const TAKE_MS = 6;
+/** The time in milliseconds that a frame may spend on new records: if it draws nothing else, and otherwise. */
+const TAKE_MS = 9;
+const TAKE_DRAWN_MS = 2;
+/** The number of records, and the length of their texts, after which the time is read. */
 const TAKE_COUNT = 250;
+const TAKE_LENGTH = 250_000;
+/** While records are queued, the list changes at most once in this time, because its rows move too fast to be read. */
+const QUEUED_DRAW_MS = 100;
 /** The delay of a frame while the page is hidden, because browsers do not draw hidden pages. */
 const HIDDEN_FRAME_MS = 250;
 const SUMMARY_MS = 250;
@@ -65,11 +71,15 @@ export class Model {
   /** The result of the last import or export, for people. */
   readonly notice = new Store("");
   readonly textFilter: TextFilter;
-  readonly #records = new Map<number, TapRecord>();
+  readonly #records = new RecordStore();
   readonly #spaced = new Set<number>();
   #queue: TapRecord[] = [];
   #queueAt = 0;
   #isScheduled = false;
+  /** The time of the last change of the list by new records. */
+  #drawnAt = 0;
+  /** Whether the summary changes in the next frame. */
+  #isSummaryDue = false;
   #summaryTimer: ReturnType<typeof setTimeout> | undefined;
   readonly #idle: (() => void)[] = [];
   #linkNames: readonly string[] = [];
@@ -144,14 +154,17 @@ export class Model {
   }
 
   #takeSlice(): void {
+    const start = performance.now();
+    const isSummaryDue = this.#isSummaryDue;
+    const isListDue = !isSummaryDue && start - this.#drawnAt >= QUEUED_DRAW_MS;
+    const takeMs = isSummaryDue || isListDue ? TAKE_DRAWN_MS : TAKE_MS;
     // A hidden page runs few timers, and draws nothing, so it takes everything at once.
-    const deadline = document.hidden ? Number.POSITIVE_INFINITY : performance.now() + TAKE_MS;
+    const deadline = document.hidden ? Number.POSITIVE_INFINITY : start + takeMs;
     do {
-      const records = this.#queue.slice(this.#queueAt, this.#queueAt + TAKE_COUNT);
-      this.#queueAt += records.length;
-      this.#store(records);
+      this.#store(this.#nextRecords());
     } while (this.#queueAt < this.#queue.length && performance.now() < deadline);
-    if (this.#queueAt === this.#queue.length) {
+    const isQueueEmpty = this.#queueAt === this.#queue.length;
+    if (isQueueEmpty) {
       this.#queue = [];
       this.#queueAt = 0;
       for (const resolve of this.#idle.splice(0)) resolve();
@@ -162,16 +175,31 @@ export class Model {
       }
       this.#schedule();
     }
-    this.#changeList();
-    this.#changeSummary();
+    if (isListDue || isQueueEmpty) {
+      this.#drawnAt = start;
+      this.#changeList();
+    }
+    if (isSummaryDue) this.#setSummary();
+    else this.#changeSummary();
+  }
+
+  /** Removes a few records from the queue: at least one, and others while their texts are short. */
+  #nextRecords(): TapRecord[] {
+    const from = this.#queueAt;
+    let length = 0;
+    while (this.#queueAt < this.#queue.length && this.#queueAt - from < TAKE_COUNT && length < TAKE_LENGTH) {
+      length += this.#queue[this.#queueAt]?.text?.length ?? 0;
+      this.#queueAt += 1;
+    }
+    return this.#queue.slice(from, this.#queueAt);
   }
 
   #store(records: TapRecord[]): void {
-    const matches = this.textFilter.test(records.map((record) => record.text));
+    const matches = this.textFilter.test(records);
     const taken = this.core.take(records, matches);
     const rejected = new Set(taken.rejected.map(({ index }) => index));
     records.forEach((record, index) => {
-      if (!rejected.has(index)) this.#records.set(taken.first + index, record);
+      if (!rejected.has(index)) this.#records.add(taken.first + index, record);
     });
     for (const seq of taken.spaced) this.#spaced.add(seq);
     this.#drop(taken);
@@ -239,18 +267,15 @@ export class Model {
 
   // ---------------------------------------------------------------- export, import
 
-  /** Returns the name and the text of a file with the shown rows, or undefined if no row is shown. */
-  exportShown(format: NonNullable<ExportOptions["format"]>): { name: string; text: string; rows: number } | undefined {
-    const records: TapRecord[] = [];
-    for (const seq of this.core.shown()) {
-      const record = this.#records.get(seq);
-      if (record) records.push(record);
-    }
-    if (!records.length) return undefined;
+  /** Returns the name and the parts of a file with the shown rows, or undefined if no row is shown. */
+  async exportShown(
+    format: NonNullable<ExportOptions["format"]>,
+  ): Promise<(FileParts & { readonly name: string }) | undefined> {
     const masks = this.isRevealed.value ? null : { names: this.maskNames.value };
-    const text = exportRecords(records, { format, masks });
-    const { method, id, text: part } = this.filter.value;
-    return { name: exportName(nowMicros(), { method, id, text: part }, format), text, rows: records.length };
+    const { method, id, text } = this.filter.value;
+    const name = exportName(nowMicros(), { method, id, text }, format);
+    const file = await writeFile(this.core.shown(), (seq) => this.recordOf(seq), { format, masks });
+    return file.rows ? { name, ...file } : undefined;
   }
 
   /** Takes the records of a file in. Sets `notice`. */
@@ -282,10 +307,17 @@ export class Model {
 
   #changeSummary(): void {
     this.#summaryTimer ??= setTimeout(() => {
-      this.#summaryTimer = undefined;
-      this.#linkNames = this.core.links().map(({ name }) => name);
-      this.summary.set(this.summary.value + 1);
+      // Between two frames that take records, the summary would delay the second one.
+      if (this.#isScheduled) this.#isSummaryDue = true;
+      else this.#setSummary();
     }, SUMMARY_MS);
+  }
+
+  #setSummary(): void {
+    this.#isSummaryDue = false;
+    this.#summaryTimer = undefined;
+    this.#linkNames = this.core.links().map(({ name }) => name);
+    this.summary.set(this.summary.value + 1);
   }
 }
 

@@ -1,9 +1,13 @@
-import { compact, type Inspector } from "portway-inspector";
+import { compact, type Inspector, type TapRecord } from "portway-inspector";
+import { nextTask } from "./next-task";
 import { RegexWorker } from "./regex-worker-client";
 import { Store } from "../../src/store";
 
 /** The time in milliseconds that a search may take in one turn. */
 const SLICE_MS = 8;
+const MIN_PRUNED = 10_000;
+/** The characters that have a meaning in a regular expression. */
+const SYNTAX = /[\\^$.*+?()[\]{}|/]/g;
 /** The length of the texts that are sent to the worker at a time, in UTF-16 units. */
 const WORKER_CHUNK = 1 << 20;
 
@@ -23,12 +27,16 @@ export class TextFilter {
   readonly #core: Inspector;
   readonly #source: TextFilterSource;
   readonly #changed: () => void;
-  #part = "";
+  #part: RegExp | undefined;
   #worker: RegexWorker | undefined;
   #matches: number[] = [];
-  /** The rows that the worker or the running search has not tested yet. */
+  /** The rows that the worker has not tested yet. */
   #untested: number[] = [];
+  /** The text of the last search for a part, if this search has ended. */
+  #searched: string | undefined;
   #run = 0;
+  /** The number of matches at which those of dropped rows are removed. */
+  #pruneAt = MIN_PRUNED;
 
   constructor(core: Inspector, source: TextFilterSource, changed: () => void) {
     this.#core = core;
@@ -41,26 +49,32 @@ export class TextFilter {
     this.#run += 1;
     this.#worker?.stop();
     this.#worker = undefined;
-    this.#part = "";
+    this.#part = undefined;
+    // A longer text can match only rows that matched its part.
+    const isLonger = !isRegex && this.#searched !== undefined && text.includes(this.#searched);
+    const candidates = isLonger ? this.#matches : undefined;
+    this.#searched = undefined;
     this.#matches = [];
     this.#untested = [];
     this.fault.set(undefined);
     if (!text.trim()) return;
-    this.#untested = Array.from(this.#core.searchable());
-    if (isRegex) this.#startWorker(text);
-    else {
-      this.#part = text.toLowerCase();
-      this.#searchSlice(this.#run, 0);
+    if (isRegex) {
+      this.#untested = Array.from(this.#core.searchable());
+      this.#startWorker(text);
+    } else {
+      this.#part = new RegExp(text.replace(SYNTAX, "\\$&"), "iu");
+      this.#searchSlice(text, this.#part, candidates ?? this.#core.searchable(), 0);
     }
   }
 
-  /** Returns a byte for each text: 1 if it matches. Undefined if no part of a text is searched. */
-  test(texts: readonly (string | undefined)[]): Uint8Array | undefined {
-    if (!this.#part) return undefined;
-    const matches = new Uint8Array(texts.length);
-    texts.forEach((text, index) => {
+  /** Returns a byte for each record: 1 if its text matches. Undefined if no part of a text is searched. */
+  test(records: readonly TapRecord[]): Uint8Array | undefined {
+    const part = this.#part;
+    if (!part) return undefined;
+    const matches = new Uint8Array(records.length);
+    records.forEach(({ text }, index) => {
       // Only compact JSON can match, and `compact` leaves other text as it is.
-      if (text !== undefined && this.#hasPart(/[ \t\r\n]/.test(text) ? compact(text) : text)) matches[index] = 1;
+      if (text !== undefined && part.test(/[ \t\r\n]/.test(text) ? compact(text) : text)) matches[index] = 1;
     });
     return matches;
   }
@@ -72,29 +86,33 @@ export class TextFilter {
       void this.#feed();
     } else if (matches) {
       for (let index = 0; index < length; index += 1) if (matches[index]) this.#matches.push(first + index);
+      this.#prune();
     }
   }
 
-  #hasPart(text: string): boolean {
-    return text.toLowerCase().includes(this.#part);
+  /** Removes the rows that have left the history, once they could be most of the matches. */
+  #prune(): void {
+    if (this.#matches.length <= this.#pruneAt) return;
+    this.#matches = this.#matches.filter((seq) => this.#source.textOf(seq) !== undefined);
+    this.#pruneAt = Math.max(MIN_PRUNED, 2 * this.#matches.length);
   }
 
   /** Tests rows until the time of the slice has passed. The first slice runs at once, so that a short list is ready. */
-  #searchSlice(run: number, from: number): void {
-    if (run !== this.#run) return;
+  #searchSlice(searched: string, part: RegExp, seqs: ArrayLike<number>, from: number): void {
+    // Another search has begun.
+    if (part !== this.#part) return;
     const deadline = performance.now() + SLICE_MS;
-    const { length } = this.#untested;
+    const { length } = seqs;
     for (let at = from; at < length; at += 1) {
       if (at > from && at % 64 === 0 && performance.now() >= deadline) {
-        setTimeout(() => this.#searchSlice(run, at));
+        nextTask(() => this.#searchSlice(searched, part, seqs, at));
         return;
       }
-      const seq = this.#untested[at] ?? 0;
+      const seq = seqs[at] ?? 0;
       const text = this.#source.textOf(seq);
-      if (text !== undefined && this.#hasPart(this.#source.isSpaced(seq) ? compact(text) : text))
-        this.#matches.push(seq);
+      if (text !== undefined && part.test(this.#source.isSpaced(seq) ? compact(text) : text)) this.#matches.push(seq);
     }
-    this.#untested = [];
+    this.#searched = searched;
     this.#publish();
   }
 
@@ -131,6 +149,7 @@ export class TextFilter {
       seqs.forEach((seq, index) => {
         if (matches[index]) this.#matches.push(seq);
       });
+      this.#prune();
     }
     if (run !== this.#run) return;
     this.#isFeeding = 0;

@@ -8,7 +8,7 @@ use super::{Inspector, RowView};
 use crate::rows::{Entry, Placed, Scroll, bucket_name, pixels};
 
 /// The number of entries before and after the viewport that the page draws, too.
-const OVERSCAN: u32 = 10;
+const OVERSCAN: u32 = 5;
 
 /// The largest number of entries of one layout.
 const MAX_ENTRIES: u32 = 2_000;

@@ -52,6 +52,7 @@ fn dropped(object: &Object, inspector: &mut inspector::Inspector) {
 #[derive(Debug, Default)]
 pub struct Inspector {
     inspector: inspector::Inspector,
+    reader: input::Reader,
 }
 
 #[wasm_bindgen]
@@ -59,7 +60,8 @@ impl Inspector {
     #[wasm_bindgen(constructor)]
     pub fn new(options: JsValue) -> Result<Self, JsValue> {
         let patch: OptionsPatch = from_js(options)?;
-        Ok(Self { inspector: inspector::Inspector::new(Options::default().patched(patch)) })
+        let inspector = inspector::Inspector::new(Options::default().patched(patch));
+        Ok(Self { inspector, reader: input::Reader::default() })
     }
 
     pub fn take(&mut self, records: &Array, matches: Option<Uint8Array>) -> Object {
@@ -71,7 +73,7 @@ impl Inspector {
         for (index, value) in records.iter().enumerate() {
             let seq = self.inspector.next_seq();
             let matches_text = matches.get(index) == Some(&1);
-            match input::take(&mut self.inspector, &value, matches_text) {
+            match self.reader.take(&mut self.inspector, &value, matches_text) {
                 Ok(length) if length.is_spaced => spaced.push(seq),
                 Ok(_) => {}
                 Err(reason) => {
