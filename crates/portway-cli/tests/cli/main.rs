@@ -12,6 +12,7 @@ mod failures;
 mod fixtures;
 mod framings;
 mod help;
+mod inspect;
 mod invalid_responses;
 #[path = "../../../../tests/common/standard_streams.rs"]
 #[allow(
