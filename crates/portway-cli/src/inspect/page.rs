@@ -29,12 +29,12 @@ impl Page {
     pub(super) fn load() -> Result<Self, Failure> {
         match std::env::var_os(PAGE_VARIABLE) {
             Some(folder) => Self::read(&folder),
-            None => Self::embedded(),
+            None => Self::embedded(EMBEDDED),
         }
     }
 
-    fn embedded() -> Result<Self, Failure> {
-        let files = EMBEDDED.iter().map(|(name, bytes)| ((*name).to_owned(), Bytes::from_static(bytes)));
+    fn embedded(files: &[(&str, &'static [u8])]) -> Result<Self, Failure> {
+        let files = files.iter().map(|(name, bytes)| ((*name).to_owned(), Bytes::from_static(bytes)));
         Self::new(files.collect()).ok_or_else(|| {
             Failure::new(USAGE_OR_IO_FAILED, "this build of portway does not contain the page of the inspector")
                 .with_hint("Run `cargo xtask build --only page` in the repository, and build the command again.")
@@ -92,5 +92,32 @@ fn content_type(path: &str) -> &'static str {
         "svg" => "image/svg+xml",
         "wasm" => "application/wasm",
         _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_build_without_the_page_is_an_error_with_a_remedy() {
+        let failure = Page::embedded(&[("README.md", b"")]).err();
+        let text = format!("{failure:?}");
+        assert!(text.contains("does not contain the page") && text.contains("cargo xtask build --only page"), "{text}");
+        assert!(Page::embedded(&[("index.html", b"")]).is_ok());
+    }
+
+    #[test]
+    fn each_file_has_a_type_that_browsers_accept() {
+        for (path, expected) in [
+            ("index.html", "text/html; charset=utf-8"),
+            ("assets/a.css", "text/css; charset=utf-8"),
+            ("assets/a.js", "text/javascript; charset=utf-8"),
+            ("assets/a.wasm", "application/wasm"),
+            ("assets/a.svg", "image/svg+xml"),
+            ("assets/a", "application/octet-stream"),
+        ] {
+            assert_eq!(content_type(path), expected);
+        }
     }
 }

@@ -13,6 +13,8 @@ mod fixtures;
 mod framings;
 mod help;
 mod inspect;
+mod inspect_records;
+mod inspecting;
 mod invalid_responses;
 #[path = "../../../../tests/common/standard_streams.rs"]
 #[allow(
