@@ -75,6 +75,7 @@ export class CommandSource {
     if (notices.length) this.#model.notice.set(notices.join(" · "));
   }
 
+  /** Takes the records of a response. Throws if the response ends without the line that reports the end. */
   async #take(body: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<void> {
     const reader = body.pipeThrough(new TextDecoderStream()).getReader();
     // A long line arrives in many parts. They are joined once.
@@ -82,18 +83,21 @@ export class CommandSource {
     let untaken = 0;
     for (;;) {
       const { value, done } = await reader.read();
-      if (done) return;
+      if (done) throw new Error("the connection was closed");
       const lines = value.split("\n");
       const rest = lines.pop() ?? "";
       if (lines.length) {
         lines[0] = parts.join("") + lines[0];
         parts = [];
-        const records = lines.map((line) => JSON.parse(line) as TapRecord);
+        // The first line is empty.
+        const received = lines.filter(Boolean).map((line) => JSON.parse(line) as TapRecord | { readonly kind: "end" });
+        const records = received.filter((record): record is TapRecord => record.kind !== "end");
         for (const { kind, link } of records) {
           if (kind === "open") this.#open.add(link);
           else if (kind === "close") this.#open.delete(link);
         }
         this.#model.take(records);
+        if (records.length < received.length) return;
       }
       parts.push(rest);
       untaken += value.length;
