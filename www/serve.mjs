@@ -1,6 +1,6 @@
 // Serves the built playground: `node www/serve.mjs --port 8080`. Without a port, the system chooses one. With
 // `--inspector`, serves the built inspector.
-import { createReadStream } from "node:fs";
+import { createReadStream, readFileSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { createServer } from "node:http";
 import { extname, join, normalize, sep } from "node:path";
@@ -47,19 +47,11 @@ const previewPolicy = (origin) =>
 
 // The inspector shows the messages of foreign programs, so its policy demands Trusted Types, and forbids inline styles.
 // Its user connects to any WebSocket.
-const inspectorPolicy = [
-  "default-src 'none'",
-  "script-src 'self' 'wasm-unsafe-eval'",
-  "worker-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self' ws: wss:",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types lit-html portway-inspector",
-].join("; ");
+// The command `portway` has the same policy.
+const inspectorPolicy = readFileSync(folderOf("../crates/portway-cli/src/inspect/policy.txt"), "utf8")
+  .trim()
+  .split("\n")
+  .join("; ");
 
 export const playground = {
   folder: folderOf("dist"),

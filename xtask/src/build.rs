@@ -1,5 +1,5 @@
 //! `cargo xtask build`: creates pkg/ from crates/portway-web and npm with wasm-pack, wasm-opt and xtask/js/package.mjs.
-//! With `--only inspector`, builds the core of the inspector instead.
+//! With `--only inspector`, builds the core of the inspector instead, and with `--only page` the page of the inspector.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -54,6 +54,8 @@ enum Part {
     Package,
     /// The core of the inspector, in www/inspector/core
     Inspector,
+    /// The page of the inspector, in crates/portway-cli/page; a later build of `portway` contains it
+    Page,
 }
 
 /// Builds the selected part. Without a selection, builds the npm package.
@@ -66,6 +68,10 @@ pub(crate) fn build(setup: &Setup, arguments: &Arguments) -> Result<()> {
         Part::Inspector => {
             inspector::build(setup)?;
             println!("the core of the inspector is in {}/", inspector::FOLDER);
+        }
+        Part::Page => {
+            inspector::build_page(setup)?;
+            println!("the page of the inspector is in {}/", inspector::EMBEDDED);
         }
     }
     Ok(())

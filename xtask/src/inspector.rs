@@ -1,16 +1,19 @@
 //! `cargo xtask build --only inspector`: builds the core of the inspector as wasm, where its page imports it.
+//! `cargo xtask build --only page`: also builds the page, and copies it to the folder from which the command embeds it.
 
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::build::{self as package, fingerprint};
+use crate::build::{self as package, files_below, fingerprint};
 use crate::cache::lock;
 use crate::environment::Environment;
 use crate::process::{clear, run_ok, step};
 use crate::setup::Setup;
 use crate::toolchain::WASM;
+use crate::workspace::Workspace;
 
 /// The package of the core.
 const PACKAGE: &str = "portway-inspector";
@@ -35,13 +38,26 @@ const INPUTS: &[&str] = &[
     "wasm-pack.toml",
 ];
 
+/// The built page.
+const PAGE: &str = "www/inspector/dist";
+
+/// The folder whose files the build script of `portway-cli` embeds.
+pub(crate) const EMBEDDED: &str = "crates/portway-cli/page";
+
+/// The file of that folder that is in the repository.
+const NOT_OF_THE_PAGE: &str = "README.md";
+
 /// The end-to-end check of the page.
 pub(crate) const CHECK: &str = "www/inspector/check.mjs";
+
+/// The end-to-end check of the page that the command serves.
+pub(crate) const COMMAND_CHECK: &str = "www/inspector/command-check.mjs";
 
 /// Maximum time of each command.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// Builds the package, the core, and then the page of the inspector to `www/inspector/dist`.
+/// Builds the package, the core, and then the page of the inspector to `www/inspector/dist`. Copies the page to the
+/// folder from which the command embeds it.
 pub(crate) fn build_page(setup: &Setup) -> Result<()> {
     package::run(setup)?;
     build(setup)?;
@@ -51,6 +67,34 @@ pub(crate) fn build_page(setup: &Setup) -> Result<()> {
     let mut vite = setup.node()?.command("vite", &workspace.path("www/inspector"))?;
     vite.args(["build", "--logLevel", "warn"]);
     step("inspector: vite build", || run_ok(&mut vite, &log, Duration::from_secs(300)))?;
+    embed(workspace)
+}
+
+/// Makes the files of the folder equal to the built page. A file that is equal is not written, because each write
+/// causes a new build of the command.
+fn embed(workspace: &Workspace) -> Result<()> {
+    let _lock = lock(&workspace.path("target/inspector.lock"))?;
+    let (page, folder) = (workspace.path(PAGE), workspace.path(EMBEDDED));
+    let (mut built, mut before) = (Vec::new(), Vec::new());
+    files_below(&page, &mut built)?;
+    files_below(&folder, &mut before)?;
+    for file in before {
+        let name = file.strip_prefix(&folder)?;
+        if name != Path::new(NOT_OF_THE_PAGE) && !page.join(name).exists() {
+            fs::remove_file(&file).with_context(|| file.display().to_string())?;
+        }
+    }
+    for file in built {
+        let copy = folder.join(file.strip_prefix(&page)?);
+        let content = fs::read(&file).with_context(|| file.display().to_string())?;
+        if fs::read(&copy).is_ok_and(|before| before == content) {
+            continue;
+        }
+        if let Some(parent) = copy.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::write(&copy, content).with_context(|| copy.display().to_string())?;
+    }
     Ok(())
 }
 

@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::Result;
 
 use crate::build::files_below;
+use crate::inspector;
 use crate::workspace::Workspace;
 
 /// The folders with sources of the packages.
@@ -40,6 +41,9 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Vec<String>> {
     for folder in SOURCES {
         files_below(&workspace.path(folder), &mut files)?;
     }
+    // The built page of the inspector is not a source.
+    let page = workspace.path(inspector::EMBEDDED);
+    files.retain(|file| !file.starts_with(&page));
     files.sort();
     let javascript = workspace.path(JAVASCRIPT);
     let mut layers = BTreeSet::new();

@@ -54,7 +54,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Build the npm package into pkg/, or the core of the inspector
+    /// Build the npm package into pkg/, or the core or the page of the inspector
     Build(build::Arguments),
     /// Build and serve the playground, and print its URL
     Demo(demo::Arguments),

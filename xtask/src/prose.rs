@@ -15,7 +15,7 @@ const EXTENSIONS: &[&str] = &["rs", "js", "mjs", "cjs", "ts", "tsx"];
 const EXCLUDED_FOLDERS: &[&str] = &["node_modules", "pkg", "target"];
 
 /// The folders of the built pages and of the built core of the inspector.
-const BUILT: [&str; 3] = ["www/dist", "www/inspector/core", "www/inspector/dist"];
+const BUILT: [&str; 4] = ["www/dist", "www/inspector/core", "www/inspector/dist", "crates/portway-cli/page/assets"];
 
 const MAX_COLUMNS: usize = 120;
 

@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use portway::{Framing, Limits};
 
+use crate::inspect::InspectArguments;
 use crate::serve::ServeArguments;
 use crate::tap::TapArguments;
 
@@ -33,6 +34,8 @@ pub(crate) enum Command {
     Serve(ServeArguments),
     /// Stand between two programs, and record or print their messages
     Tap(TapArguments),
+    /// Open a page that shows messages, pending calls and faults
+    Inspect(InspectArguments),
     /// Read a byte stream, and print its messages as one JSON object a line
     Decode(DecodeArguments),
     /// Check messages against the JSON-RPC 2.0 specification
@@ -48,6 +51,8 @@ Examples:
   portway call tools/list --tcp 127.0.0.1:4000 | jq .
   portway serve --ws 127.0.0.1:8080 -- pylsp    a language server for a page
   portway tap --to-file lsp.jsonl -- pylsp      record the messages of pylsp
+  portway tap --inspect -- pylsp                show them in a browser
+  portway inspect --open lsp.jsonl              show recorded messages
   portway decode < traffic.log | jq 'select(.event == \"error\")'
   echo '{\"jsonrpc\": \"2.0\", \"method\": \"ping\"}' | portway validate
 
@@ -353,6 +358,7 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
+    use crate::inspect::INSPECT_NOTES;
     use crate::serve::{SERVE_NOTES, SERVE_USAGE};
     use crate::tap::{TAP_NOTES, TAP_USAGE};
 
@@ -397,6 +403,7 @@ mod tests {
             SERVE_NOTES,
             TAP_USAGE,
             TAP_NOTES,
+            INSPECT_NOTES,
             DECODE_NOTES,
             VALIDATE_NOTES,
             COMPLETIONS_NOTES,

@@ -26,3 +26,15 @@ pub(crate) const TAP_FLUSH_TIMEOUT: Duration = Duration::from_millis(1_000);
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_millis(10_000);
 /// Maximum wait of `portway tap` for further output of a program that has exited.
 pub(crate) const PROGRAM_OUTPUT_GRACE: Duration = Duration::from_millis(250);
+/// Maximum bytes of records that `portway tap --inspect` buffers for pages.
+pub(crate) const MAX_INSPECTOR_BYTES: usize = 33_554_432;
+/// Maximum bytes of a file of `portway inspect --open`.
+pub(crate) const MAX_OPENED_FILE_BYTES: usize = 134_217_728;
+/// Maximum number of pages that read the records of `portway tap --inspect` at a time.
+pub(crate) const MAX_INSPECTOR_PAGES: usize = 5;
+/// Maximum number of connections to the inspector of a command at a time.
+pub(crate) const MAX_INSPECTOR_CONNECTIONS: usize = 64;
+/// Maximum bytes of the head of a request to the inspector of a command.
+pub(crate) const INSPECTOR_HEAD_BYTES: usize = 16_384;
+/// Maximum time in which a request to the inspector of a command arrives.
+pub(crate) const INSPECTOR_HEAD_TIMEOUT: Duration = Duration::from_millis(5_000);

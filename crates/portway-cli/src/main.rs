@@ -6,6 +6,7 @@ mod call;
 mod completions;
 mod decode;
 mod detect;
+mod inspect;
 mod json_format;
 mod limits;
 mod lookup;
@@ -36,6 +37,7 @@ fn run(command: &Command) -> Result<ExitCode, Failure> {
         Command::Call(arguments) => call::run(arguments),
         Command::Serve(arguments) => serve::run(arguments),
         Command::Tap(arguments) => tap::run(arguments),
+        Command::Inspect(arguments) => inspect::run(arguments),
         Command::Decode(arguments) => decode::run(arguments),
         Command::Validate(arguments) => validate::run(arguments),
         Command::Completions(arguments) => completions::run(arguments.shell),

@@ -1,10 +1,13 @@
 // Finds the elements of the inspector by their visible names, and does the actions of a user. The elements are in
 // shadow roots, so a script finds them.
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { Key } from "selenium-webdriver";
 
 const TIMEOUT_MS = 20_000;
+
+const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 
 /** A script that defines `all(selector, text)`: the visible elements in all shadow roots. */
 const FIND = `
@@ -40,6 +43,12 @@ export class InspectorPage {
     await this.driver.get(this.servers.url);
     await this.run(`localStorage.clear();`);
     await this.reload();
+  }
+
+  /** Opens the page at another address. */
+  async openAt(url) {
+    this.servers = { ...this.servers, url };
+    await this.open();
   }
 
   async reload() {
@@ -242,14 +251,14 @@ export class InspectorPage {
 
   /** Returns the violations that axe finds, as short texts. */
   async violations() {
+    // The policy of the page does not apply to scripts of the driver.
+    await this.driver.executeScript(`if (!window.axe) { ${AXE} }`);
     return this.driver.executeAsyncScript(
       `const done = arguments[0];
-       const run = () => window.axe.run(document, { resultTypes: ["violations"] }).then(
+       window.axe.run(document, { resultTypes: ["violations"] }).then(
          ({ violations }) => done(violations.map(({ id, nodes }) =>
            id + ": " + nodes.slice(0, 4).map(({ target, any, all }) => target.flat().join(" ") + " " + [...any, ...all].map(({ message }) => message).join(", ")).join(" | "))),
-         (error) => done([String(error)]));
-       if (window.axe) run();
-       else import("/axe.min.js").then(run, (error) => done([String(error)]));`,
+         (error) => done([String(error)]));`,
     );
   }
 

@@ -6,8 +6,6 @@ import { WebSocketServer } from "ws";
 import init, { JSONRPCPeer, RPCError } from "../../../pkg/node.js";
 import { inspector, serve } from "../../serve.mjs";
 
-const AXE = fileURLToPath(import.meta.resolve("axe-core/axe.min.js"));
-
 const PKG = fileURLToPath(new URL("../../../pkg/", import.meta.url));
 
 /**
@@ -33,9 +31,6 @@ export async function startServers() {
       response.writeHead(200, { "Content-Type": "text/javascript" }).end(script);
     } else if (request.url === "/blank") {
       response.writeHead(200, { "Content-Type": "text/html" }).end("<!doctype html><title>Another page</title>");
-    } else if (request.url === "/axe.min.js") {
-      response.writeHead(200, { "Content-Type": "text/javascript" });
-      createReadStream(AXE).pipe(response);
     } else if (request.url === "/violation") {
       let text = "";
       request.setEncoding("utf8").on("data", (part) => (text += part));

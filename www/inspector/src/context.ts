@@ -1,3 +1,4 @@
+import type { CommandSource } from "./command-source";
 import { Connections } from "./connections";
 import { Model } from "./model";
 
@@ -5,6 +6,8 @@ import { Model } from "./model";
 export class InspectorContext {
   readonly model: Model;
   readonly connections: Connections;
+  /** The command that serves the page, if there is one. */
+  command: CommandSource | undefined;
 
   constructor(model = new Model()) {
     this.model = model;

@@ -4,6 +4,7 @@ import * as icons from "../../src/icons";
 import "../../src/splitter";
 import { Watch } from "../../src/store";
 import { theme, toggleTheme } from "../../src/theme";
+import type { CommandPhase, CommandState } from "./command-source";
 import type { InspectorContext } from "./context";
 import "./detail-pane";
 import "./links-pane";
@@ -21,6 +22,12 @@ const NARROW = 900;
 
 const PANES = ["links", "list", "detail", "strip"] as const;
 type Pane = (typeof PANES)[number];
+const PHASES: Record<CommandPhase, string> = {
+  connecting: "connecting",
+  live: "connected",
+  ended: "has ended",
+  lost: "connection lost",
+};
 const LABELS: Record<Pane, string> = { links: "Links", list: "Messages", detail: "Detail", strip: "Calls" };
 
 /** The layout of the inspector: three panes and a strip, or one of them in a narrow window. */
@@ -108,6 +115,30 @@ class InspectorView extends LitElement {
         white-space: nowrap;
       }
 
+      .command {
+        display: flex;
+        flex: none;
+        gap: 6px;
+        align-items: center;
+        white-space: nowrap;
+      }
+
+      .command::before {
+        width: 8px;
+        height: 8px;
+        content: "";
+        background: var(--warn);
+        border-radius: 50%;
+      }
+
+      .command[data-phase="live"]::before {
+        background: var(--ok);
+      }
+
+      .command:is([data-phase="ended"], [data-phase="lost"])::before {
+        background: var(--error);
+      }
+
       .bar.switch {
         background: var(--surface);
       }
@@ -171,7 +202,9 @@ class InspectorView extends LitElement {
   override willUpdate(): void {
     if (!this.context || this.#isWatching) return;
     this.#isWatching = true;
-    new Watch(this, this.context.model.notice);
+    const { model, command } = this.context;
+    new Watch(this, model.notice);
+    if (command) new Watch(this, command.state);
   }
 
   override render() {
@@ -195,11 +228,12 @@ class InspectorView extends LitElement {
     `;
   }
 
-  #header({ model }: InspectorContext) {
+  #header({ model, command }: InspectorContext) {
     const isDark = theme.value === "dark";
     return html`<header>
       <img src=${new URL("../../src/icon.svg", import.meta.url).href} alt="" width="24" height="24" />
       <h1>Portway <span>inspector</span></h1>
+      ${command ? this.#command(command.state.value) : nothing}
       <span class="notice" role="status" title=${model.notice.value}>${model.notice.value}</span>
       <span class="spacer"></span>
       <button class="icon" title="Switch to ${isDark ? "light" : "dark"} colours"
@@ -207,6 +241,10 @@ class InspectorView extends LitElement {
         ${isDark ? icons.sun : icons.moon}
       </button>
     </header>`;
+  }
+
+  #command({ command, phase, detail }: CommandState) {
+    return html`<span class="command" role="status" data-phase=${phase} title=${detail}>${command}: ${PHASES[phase]}</span>`;
   }
 
   /** The panes are the same elements in wide and in narrow windows, so that a resize does not lose their state. */

@@ -1,4 +1,5 @@
 import init from "portway-inspector";
+import { CommandSource } from "./command-source";
 import { InspectorContext } from "./context";
 import "./inspector";
 import { readTapsOfOrigin } from "./tap-source";
@@ -8,8 +9,10 @@ const view = document.querySelector<HTMLElement & { context: InspectorContext }>
 try {
   await init();
   const context = new InspectorContext();
+  context.command = CommandSource.find(context.model);
   if (view) view.context = context;
   readTapsOfOrigin(context.model);
+  void context.command?.read();
 } catch (error) {
   const text = document.createElement("p");
   text.setAttribute("role", "alert");

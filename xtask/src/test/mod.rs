@@ -70,7 +70,7 @@ enum Suite {
     Page,
     /// A short soak in Chromium and in Node
     Soak,
-    /// The core of the inspector, natively and as wasm in Node
+    /// The core of the inspector, natively and as wasm in Node, and its page in every engine
     Inspector,
 }
 

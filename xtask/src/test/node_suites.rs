@@ -3,11 +3,13 @@
 //! names.
 
 use std::fs;
+use std::path::PathBuf;
 use std::thread;
 
 use anyhow::{Error, Result, bail};
 
 use crate::browsers::Engine;
+use crate::build;
 use crate::demo;
 use crate::environment::Environment;
 use crate::inspector;
@@ -15,6 +17,7 @@ use crate::npm;
 use crate::process::{clear, run};
 use crate::setup::Setup;
 use crate::soak;
+use crate::test::peers;
 use crate::test::report::Verdict;
 use crate::test::{LIMIT, Run};
 use crate::wasm_module;
@@ -136,7 +139,8 @@ pub(super) fn soak(suites: &Run<'_>) {
     }
 }
 
-/// Tests the core of the inspector as wasm, with the interface that its page uses, and then the page in every engine.
+/// Tests the core of the inspector as wasm, with the interface that its page uses. Then tests the page in every engine,
+/// and the page that the command serves.
 pub(super) fn inspector(suites: &Run<'_>) {
     let prepared = inspector::build(suites.setup).and_then(|()| suites.setup.node());
     let script = ["tests/inspector/core.mjs"];
@@ -146,6 +150,19 @@ pub(super) fn inspector(suites: &Run<'_>) {
         let prepared = page.clone().map_err(Error::msg).and_then(|()| inspector::with_program(suites.setup));
         in_browser(suites, "inspector", engine, prepared, &[inspector::CHECK, &engine.to_string()]);
     }
+    let programs = page.and_then(|()| programs_of_inspector(suites.setup).map_err(|error| format!("{error:#}")));
+    for engine in suites.engines.clone() {
+        let prepared = programs.clone().map_err(Error::msg).and_then(|(command, pylsp)| {
+            Ok(suites.setup.node()?.with("PORTWAY_CLI", command).with("PORTWAY_PYLSP", pylsp))
+        });
+        in_browser(suites, "inspector-command", engine, prepared, &[inspector::COMMAND_CHECK, &engine.to_string()]);
+    }
+}
+
+/// Builds the command, which contains the built page. Returns the paths of the command and of pylsp.
+fn programs_of_inspector(setup: &Setup) -> Result<(PathBuf, PathBuf)> {
+    let pylsp = peers::python(setup)?.with_file_name("pylsp");
+    Ok((build::program(setup, "portway-cli", "portway")?, pylsp))
 }
 
 /// Prepares the package and Node for these suites.

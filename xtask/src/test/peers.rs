@@ -142,7 +142,7 @@ fn debian_program(setup: &Setup, program: &str, package: &str) -> Result<PathBuf
 }
 
 /// Returns the path of Python in a virtual environment that has the required packages.
-fn python(setup: &Setup) -> Result<PathBuf> {
+pub(super) fn python(setup: &Setup) -> Result<PathBuf> {
     let required = setup.workspace.read(REQUIREMENTS)?;
     let folder = setup.cache.path("python");
     let python = folder.join("bin/python");

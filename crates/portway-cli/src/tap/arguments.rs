@@ -25,7 +25,11 @@ pub(crate) struct TapArguments {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) to_file: Option<PathBuf>,
 
-    /// Print a line for each message on standard error. It is the default without --to-file
+    /// Show the messages in a page on 127.0.0.1, and print its address on standard error
+    #[arg(long)]
+    pub(crate) inspect: bool,
+
+    /// Print a line for each message on standard error. It is the default without --to-file and --inspect
     #[arg(long)]
     pub(crate) print: bool,
 
@@ -103,6 +107,10 @@ on both sides or on neither. Then Host and Origin of the request are those of
 the server, and compression is not offered to the server. Any program and any
 web page of this machine can connect to a port; a socket file is private.
 
+--inspect serves a page until the command ends. The printed address has a random
+token, without which the server refuses all requests. A page that is opened
+later shows the messages of the last 32 MiB.
+
 --print writes one line for each message, and for each message of a batch:
   seconds, arrow (→ sent, ← received), kind, method, #id, and for a response the
   time since its request. NO_COLOR disables colours.
@@ -117,6 +125,7 @@ Exit codes:
 
 Examples:
   portway tap --to-file lsp.jsonl -- pylsp
+  portway tap --inspect -- pylsp
   portway tap --method 'textDocument/*' --only requests,errors -- pylsp
   portway tap --listen 127.0.0.1:4001 --to 127.0.0.1:4000
   portway tap --listen ws://127.0.0.1:8081/ --to ws://127.0.0.1:8080/";

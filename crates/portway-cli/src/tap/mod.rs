@@ -25,6 +25,7 @@ pub(crate) use self::arguments::TapArguments;
 pub(crate) use self::arguments::{TAP_NOTES, TAP_USAGE};
 use self::copy::Taps;
 use self::print::Printer;
+use crate::inspect::Inspector;
 use crate::limits::TAP_FLUSH_TIMEOUT;
 use crate::output::{Failure, USAGE_OR_IO_FAILED, print_message};
 use crate::program::UNREACHABLE;
@@ -57,7 +58,11 @@ async fn tap(arguments: &TapArguments) -> Result<ExitCode, Failure> {
             })?,
         );
     }
-    if arguments.print || arguments.to_file.is_none() {
+    let inspector = if arguments.inspect { Some(Inspector::for_tap().await?) } else { None };
+    if let Some(inspector) = &inspector {
+        taps.push(Tap::to_writer(inspector.writer()).map_err(failure)?);
+    }
+    if arguments.print || taps.is_empty() {
         let mut printer = Printer::new(arguments);
         taps.push(Tap::new(move |record| printer.print(record)).map_err(failure)?);
     }
@@ -82,5 +87,8 @@ async fn tap(arguments: &TapArguments) -> Result<ExitCode, Failure> {
         }
     };
     let _ = timeout(TAP_FLUSH_TIMEOUT, flushed).await;
+    if let Some(inspector) = inspector {
+        inspector.finish().await;
+    }
     outcome
 }

@@ -12,6 +12,9 @@ mod failures;
 mod fixtures;
 mod framings;
 mod help;
+mod inspect;
+mod inspect_records;
+mod inspecting;
 mod invalid_responses;
 #[path = "../../../../tests/common/standard_streams.rs"]
 #[allow(

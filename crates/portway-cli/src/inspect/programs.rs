@@ -1,0 +1,84 @@
+//! `portway inspect --listen-records`: programs that send the records of their taps.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use portway::{Framing, Listener};
+use tokio::io::AsyncReadExt;
+use tokio::net::UnixStream;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use super::history::History;
+use crate::limits::{MAX_INSPECTOR_BYTES, MAX_TAPPED_CONNECTIONS};
+use crate::output::{Failure, print_message};
+use crate::program::UNREACHABLE;
+
+/// The pause after an error that may occur again at once, such as too many open files.
+const RETRY_INTERVAL: Duration = Duration::from_millis(50);
+
+/// The size of a read.
+const READ_BYTES: usize = 64 * 1024;
+
+/// Listens on a socket file, and prints its path.
+pub(super) async fn listen(path: &Path) -> Result<Listener, Failure> {
+    // The framing has no effect, since the listener creates no transports.
+    let listener = Listener::unix(path, Framing::Newline)
+        .await
+        .map_err(|error| Failure::new(UNREACHABLE, format!("cannot listen on {error}")))?;
+    print_message(format_args!("listening for records on {}", path.display()));
+    Ok(listener)
+}
+
+/// Accepts programs, and adds their records to the history. Never returns.
+pub(super) async fn accept(listener: Option<Listener>, history: &Arc<History>) {
+    let Some(listener) = listener else { return std::future::pending().await };
+    let permits = Arc::new(Semaphore::new(MAX_TAPPED_CONNECTIONS));
+    let mut programs = JoinSet::new();
+    loop {
+        // The semaphore is never closed.
+        let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
+        match listener.accept_unix().await {
+            Ok(stream) => {
+                let history = Arc::clone(history);
+                programs.spawn(async move {
+                    read(stream, &history).await;
+                    drop(permit);
+                });
+                // Finished programs are removed.
+                while programs.try_join_next().is_some() {}
+            }
+            // Most errors concern only one connection, so the listener stays open.
+            Err(_) => tokio::time::sleep(RETRY_INTERVAL).await,
+        }
+    }
+}
+
+/// Reads the records of one program.
+async fn read(mut stream: UnixStream, history: &Arc<History>) {
+    let mut lines = history.writer();
+    let mut chunk = vec![0; READ_BYTES];
+    loop {
+        match stream.read(&mut chunk).await {
+            Ok(0) | Err(_) => break,
+            Ok(count) => {
+                // Writing to the history never fails.
+                let _: io::Result<()> = lines.write_all(chunk.get(..count).unwrap_or_default());
+            }
+        }
+        if lines.unfinished_bytes() > MAX_INSPECTOR_BYTES {
+            let problem = format!("a line of a program must have at most {MAX_INSPECTOR_BYTES} bytes");
+            print_message(format_args!("a program was disconnected: {problem}"));
+            break;
+        }
+    }
+    lines.close_links("the program has disconnected from the inspector");
+    if lines.rejected() > 0 {
+        print_message(format_args!(
+            "a program has sent {} lines that are not records of a tap, see docs/tap.md",
+            lines.rejected()
+        ));
+    }
+}
