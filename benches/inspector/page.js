@@ -250,7 +250,7 @@ const parts = {
     const count = Math.max(6, Math.min(60, Math.floor(seconds / 6)));
     for (let n = 0; n < count; n++) samples.push(await sampleStream(model, worker, seconds / count));
     worker.terminate();
-    return { samples, perSecond: (taken - first) / elapsed, lost };
+    return { samples };
   },
 };
 
