@@ -47,6 +47,8 @@ impl<'de> Deserializer<'de> for JsonText<'de> {
 
 #[cfg(test)]
 mod tests {
+    use alloc::boxed::Box;
+
     use super::*;
 
     #[test]
