@@ -7,6 +7,7 @@ import { startBrowser } from "../../tests/web/runner/browsers.mjs";
 import { InspectorPage } from "./check/page.mjs";
 import { startServers } from "./check/servers.mjs";
 import { connectionSteps } from "./check/connection-steps.mjs";
+import { fileSteps } from "./check/file-steps.mjs";
 import { listSteps } from "./check/list-steps.mjs";
 import { hostileSteps } from "./check/hostile-steps.mjs";
 
@@ -20,7 +21,7 @@ const servers = await startServers();
 const browser = await startBrowser(engine);
 try {
   const page = new InspectorPage(browser.driver, servers, engine, shots);
-  for (const [name, step] of [...connectionSteps, ...listSteps, ...hostileSteps]) {
+  for (const [name, step] of [...connectionSteps, ...listSteps, ...fileSteps, ...hostileSteps]) {
     if (!name.includes(part)) continue;
     await suite.test(name, async () => {
       await page.open();
