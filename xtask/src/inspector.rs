@@ -37,6 +37,9 @@ const INPUTS: &[&str] = &[
 /// The end-to-end check of the page.
 pub(crate) const CHECK: &str = "www/inspector/check.mjs";
 
+/// The comparison of the page with the messages that crossed links of each kind.
+pub(crate) const STORY: &str = "tests/inspector/story.mjs";
+
 /// Maximum time of each command.
 const LIMIT: Duration = Duration::from_secs(900);
 

@@ -70,7 +70,7 @@ enum Suite {
     Page,
     /// A short soak in Chromium and in Node
     Soak,
-    /// The core of the inspector, natively and as wasm in Node
+    /// The inspector: its core natively and as wasm, its page, and the messages of each kind of link in the page
     Inspector,
 }
 

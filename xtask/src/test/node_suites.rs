@@ -15,6 +15,7 @@ use crate::npm;
 use crate::process::{clear, run};
 use crate::setup::Setup;
 use crate::soak;
+use crate::test::peers;
 use crate::test::report::Verdict;
 use crate::test::{LIMIT, Run};
 use crate::wasm_module;
@@ -137,6 +138,7 @@ pub(super) fn soak(suites: &Run<'_>) {
 }
 
 /// Tests the core of the inspector as wasm, with the interface that its page uses, and then the page in every engine.
+/// Then compares the rows of the page with the messages that crossed links of each kind.
 pub(super) fn inspector(suites: &Run<'_>) {
     let prepared = inspector::build(suites.setup).and_then(|()| suites.setup.node());
     let script = ["tests/inspector/core.mjs"];
@@ -145,6 +147,17 @@ pub(super) fn inspector(suites: &Run<'_>) {
     for engine in suites.engines.clone() {
         let prepared = page.clone().map_err(Error::msg).and_then(|()| suites.setup.node());
         in_browser(suites, "inspector", engine, prepared, &[inspector::CHECK, &engine.to_string()]);
+    }
+    match peers::python(suites.setup) {
+        Err(missing) => suites.add_missing("inspector-story", "chromium", &format!("{missing:#}")),
+        Ok(python) => {
+            let page = page.map_err(Error::msg).and_then(|()| prepare(suites));
+            let prepared = page.and_then(|node| {
+                let portway = peers::build(suites.setup, "portway-cli", "portway")?;
+                Ok(node.with("PORTWAY_CLI", portway).with("PORTWAY_PYLSP", python.with_file_name("pylsp")))
+            });
+            in_browser(suites, "inspector-story", Engine::Chromium, prepared, &[inspector::STORY]);
+        }
     }
 }
 

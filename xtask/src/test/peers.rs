@@ -123,7 +123,7 @@ fn native(setup: &Setup, environment: Environment, python: &Path) -> Result<Verd
 }
 
 /// Builds a program of a package. Returns its path.
-fn build(setup: &Setup, package: &str, program: &str) -> Result<PathBuf> {
+pub(super) fn build(setup: &Setup, package: &str, program: &str) -> Result<PathBuf> {
     let workspace = &setup.workspace;
     let log = workspace.test_log(&format!("peers-build-{program}"));
     clear(&log)?;
@@ -152,7 +152,7 @@ fn debian_program(setup: &Setup, program: &str, package: &str) -> Result<PathBuf
 }
 
 /// Returns the path of Python in a virtual environment that has the required packages.
-fn python(setup: &Setup) -> Result<PathBuf> {
+pub(super) fn python(setup: &Setup) -> Result<PathBuf> {
     let required = setup.workspace.read(REQUIREMENTS)?;
     let folder = setup.cache.path("python");
     let python = folder.join("bin/python");
