@@ -139,10 +139,14 @@ async function prepareLibrary({ part, stream, words, requests, connections, dept
   if (part === "tap") {
     const { socket } = await server(portwayServer, "portway");
     let target = socket;
-    if (library.tapped) {
-      const tap = new TapServer(options.portway, `${folder}/${sockets++}.sock`, socket, library.tapped);
-      running.add(tap);
-      target = (await tap.ready()).socket;
+    if (name !== "direct") {
+      const own = `${folder}/${sockets++}.sock`;
+      const between =
+        name === "tap"
+          ? new TapServer(options.portway, own, socket, library.tapped)
+          : new Server(options.binary, library, "", own, [name, own, socket]);
+      running.add(between);
+      target = (await between.ready()).socket;
     }
     const client = await worker(loadGenerator, words[0]);
     return () => client.ask(target, ...words.slice(1));

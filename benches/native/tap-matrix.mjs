@@ -1,8 +1,11 @@
-// The matrix of the benchmark of `portway tap`: a client and a server, which are connected directly or by the command.
+// The matrix of the benchmark of `portway tap`: a client and a server, which are connected directly, by the command, or by
+// a program that only passes the bytes. This program shows the part of the cost that no tap can avoid: on two cores, each
+// further process leaves less time to the client and the server.
 
 /** The options of the command write the records to a file that discards them. */
 export const libraries = [
   { id: "direct", title: "without the command", runs: { tap: "direct" } },
+  { id: "bare", title: "a program that only passes", runs: { tap: "pass" } },
   { id: "portway", title: "portway tap --to-file", runs: { tap: "tap" }, tapped: ["--to-file", "/dev/null"] },
 ];
 

@@ -8,6 +8,7 @@ import { startBrowser } from "../../tests/web/runner/browsers.mjs";
 import { InspectorPage } from "./check/page.mjs";
 import { startServers } from "./check/servers.mjs";
 import { connectionSteps } from "./check/connection-steps.mjs";
+import { fileSteps } from "./check/file-steps.mjs";
 import { listSteps } from "./check/list-steps.mjs";
 import { hostileSteps } from "./check/hostile-steps.mjs";
 import { storySteps } from "./check/story-steps.mjs";
@@ -22,7 +23,7 @@ const servers = await startServers();
 const browser = await startBrowser(engine);
 try {
   const page = new InspectorPage(browser.driver, servers, engine, shots);
-  for (const [name, step] of [...connectionSteps, ...listSteps, ...hostileSteps, ...storySteps]) {
+  for (const [name, step] of [...connectionSteps, ...listSteps, ...fileSteps, ...hostileSteps, ...storySteps]) {
     if (!name.includes(part)) continue;
     await suite.test(name, async () => {
       await page.open();

@@ -53,6 +53,9 @@ pub(crate) const CHECK: &str = "www/inspector/check.mjs";
 /// The end-to-end check of the page that the command serves.
 pub(crate) const COMMAND_CHECK: &str = "www/inspector/command-check.mjs";
 
+/// The comparison of the page with the messages that crossed links of each kind.
+pub(crate) const STORY: &str = "tests/inspector/story.mjs";
+
 /// Maximum time of each command.
 const LIMIT: Duration = Duration::from_secs(900);
 

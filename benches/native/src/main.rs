@@ -7,6 +7,7 @@ mod decode;
 mod idle_connections;
 mod libraries;
 mod load;
+mod pass;
 mod wipc;
 mod worker;
 
@@ -18,8 +19,8 @@ use anyhow::{Result, bail};
 
 use crate::libraries::{async_lsp, lsp_server, portway, serde_alone};
 
-const USAGE: &str =
-    "decode LIBRARY | wipc decode | wipc copy | serve LIBRARY SOCKET | call LIBRARY | load | round-trips | hold";
+const USAGE: &str = "decode LIBRARY | wipc decode | wipc copy | serve LIBRARY SOCKET | call LIBRARY | load | round-trips \
+                     | hold | pass LISTEN TO";
 
 fn main() -> ExitCode {
     worker::run_program(run)
@@ -45,6 +46,7 @@ fn run(words: &[&str]) -> Result<()> {
         ["call", "async-lsp"] => load::measure(async_lsp::call),
         ["load"] => load::measure(load::without_library),
         ["round-trips"] => load::measure_round_trips(),
+        ["pass", listen, to] => pass::run(Path::new(listen), Path::new(to)),
         ["hold"] => idle_connections::run(),
         _ => bail!("{USAGE}"),
     }

@@ -3,8 +3,8 @@
 use std::borrow::{Cow, ToOwned};
 use std::string::String;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::vec::Vec;
 
+use super::batch::Batch;
 use super::queue::Loss;
 use super::record::{Content, Direction, Record, RecordKind, TapTransport};
 use super::{Shared, now};
@@ -76,37 +76,34 @@ impl TapLink {
     pub(super) fn message_at(&self, at: u64, direction: Direction, text: &str) {
         let kept = floor_char_boundary(text, self.shared.max_text_bytes);
         if self.is_recorded(at, direction, text.len(), kept) {
-            let record = self.message_record(at, direction, text);
-            self.shared.queue.push(record, direction, text.len() as u64);
+            let size = text.len() as u64;
+            let (text, rest) = text.split_at_checked(kept).unwrap_or((text, ""));
+            let omitted = rest.chars().count() as u64;
+            let kind = RecordKind::Message { direction, text: text.to_owned(), size, omitted };
+            self.shared.queue.push(Record { at, link: Arc::clone(&self.id), kind }, direction, size);
         }
     }
 
-    /// Returns the record of a message, for [`TapLink::push_all`].
-    pub(super) fn message_record(&self, at: u64, direction: Direction, text: &str) -> Record {
-        let size = text.len() as u64;
-        let kept = floor_char_boundary(text, self.shared.max_text_bytes);
-        let (text, rest) = text.split_at_checked(kept).unwrap_or((text, ""));
-        let omitted = rest.chars().count() as u64;
-        let kind = RecordKind::Message { direction, text: text.to_owned(), size, omitted };
-        Record { at, link: Arc::clone(&self.id), kind }
+    /// Returns an empty batch with room for texts of `bytes` in total.
+    pub(super) fn batch(&self, at: u64, direction: Direction, bytes: usize) -> Batch {
+        Batch::new(at, Arc::clone(&self.id), direction, bytes)
     }
 
-    /// Records several messages, which is faster than one after the other. `records` is empty afterwards.
-    pub(super) fn push_all(&self, records: &mut Vec<Record>, direction: Direction) {
+    /// Records the messages of a batch, which is faster than one after the other.
+    pub(super) fn push_batch(&self, batch: Batch) {
         let mut state = self.lock();
         if state.is_closed {
-            return records.clear();
+            return;
         }
         self.open_late(&mut state);
         if state.open.is_some() {
-            for record in records.drain(..) {
-                let RecordKind::Message { size, .. } = record.kind else { continue };
-                state.loss.add(direction, size);
+            for text in batch.texts() {
+                state.loss.add(batch.direction, text.len() as u64);
             }
             return;
         }
         drop(state);
-        self.shared.queue.push_all(records, direction);
+        self.shared.queue.push_batch(batch);
     }
 
     /// Records bytes that are not a message. `size` is the number of all bytes, of which `bytes` is the beginning.

@@ -2,6 +2,8 @@
 //!
 //! [`Transport::with_tap`](crate::Transport::with_tap) adds a [`Tap`] to a link.
 
+mod batch;
+mod escape;
 mod link;
 mod queue;
 mod record;

@@ -6,10 +6,10 @@ use std::mem;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
-use std::vec::Vec;
 
 use tokio::sync::watch;
 
+use super::batch::Batch;
 use super::record::{Content, Direction, Record, RecordKind};
 use crate::native::limits::MAX_TAP_BYTES;
 
@@ -31,21 +31,28 @@ const COLLECTED_BYTES: usize = MAX_TAP_BYTES / 4;
 pub(super) struct Queue {
     state: Mutex<State>,
     wakes_thread: Condvar,
-    /// The number of records that the reader has handled.
+    /// The number of entries that the reader has handled.
     handled: watch::Sender<u64>,
+}
+
+/// One place in the queue.
+#[derive(Debug)]
+pub(super) enum Entry {
+    Record(Record),
+    Batch(Batch),
 }
 
 #[derive(Debug, Default)]
 struct State {
-    records: VecDeque<Record>,
-    /// The number of records that were removed from the front of `records`.
+    entries: VecDeque<Entry>,
+    /// The number of entries that were removed from the front of `entries`.
     taken: u64,
-    /// The size of the records that the reader has not handled.
+    /// The size of the entries that the reader has not handled.
     bytes: usize,
     /// The room for the records of the ends of open connections.
     reserved: usize,
-    /// The positions of the gaps after the last record that is not a gap. A position is the number of all earlier
-    /// records, which includes the taken records.
+    /// The positions of the gaps after the last entry that is not a gap. A position is the number of all earlier
+    /// entries, which includes the taken entries.
     gaps: HashMap<(Arc<str>, Direction), u64>,
     /// The messages of connections that have ended before the queue had room for their record `open`.
     lost: Loss,
@@ -119,11 +126,11 @@ impl Queue {
     /// room, appends nothing and returns `false`.
     pub(super) fn open(&self, open: &Record, loss: Loss) -> bool {
         let mut state = self.lock();
-        if state.end.is_some() || !state.has_room(size(open) + CLOSE_BYTES) {
+        if state.end.is_some() || !state.has_room(size_of_record(open) + CLOSE_BYTES) {
             return state.end.is_some();
         }
         state.reserved += CLOSE_BYTES;
-        state.push(open.clone());
+        state.push(Entry::Record(open.clone()));
         state.push_loss(open.at, &open.link, loss);
         self.wake(state);
         true
@@ -135,27 +142,27 @@ impl Queue {
         if state.end.is_some() {
             return;
         }
-        if state.has_room(size(&record)) {
-            state.push(record);
+        if state.has_room(size_of_record(&record)) {
+            state.push(Entry::Record(record));
         } else {
             state.add_gap(record.at, &record.link, direction, Count { messages: 1, bytes });
         }
         self.wake(state);
     }
 
-    /// Appends records of messages under one lock, or counts them in gaps. `records` is empty afterwards.
-    pub(super) fn push_all(&self, records: &mut Vec<Record>, direction: Direction) {
+    /// Appends the messages of a batch, or counts the messages that have no room in a gap.
+    pub(super) fn push_batch(&self, mut batch: Batch) {
         let mut state = self.lock();
-        if state.end.is_some() {
-            return records.clear();
+        if state.end.is_some() || batch.is_empty() {
+            return;
         }
-        for record in records.drain(..) {
-            if state.has_room(size(&record)) {
-                state.push(record);
-            } else {
-                let RecordKind::Message { size: bytes, .. } = record.kind else { continue };
-                state.add_gap(record.at, &record.link, direction, Count { messages: 1, bytes });
-            }
+        let (messages, bytes) = batch.truncate(state.room());
+        let (at, link, direction) = (batch.at, Arc::clone(&batch.link), batch.direction);
+        if !batch.is_empty() {
+            state.push(Entry::Batch(batch));
+        }
+        if messages > 0 {
+            state.add_gap(at, &link, direction, Count { messages, bytes });
         }
         self.wake(state);
     }
@@ -186,7 +193,7 @@ impl Queue {
         let mut state = self.lock();
         state.reserved = state.reserved.saturating_sub(CLOSE_BYTES);
         if state.end.is_none() {
-            state.push(close);
+            state.push(Entry::Record(close));
             self.wake(state);
         }
     }
@@ -227,9 +234,9 @@ impl Queue {
 
     /// Waits until records were pushed, and takes them. Returns `None` at the end of the queue. The taken records
     /// occupy their room until [`Queue::release`] is called.
-    pub(super) fn take_all(&self) -> Option<VecDeque<Record>> {
+    pub(super) fn take_all(&self) -> Option<VecDeque<Entry>> {
         let mut state = self.lock();
-        while state.records.is_empty() {
+        while state.entries.is_empty() {
             if state.is_closed {
                 return None;
             }
@@ -245,15 +252,15 @@ impl Queue {
         }
         state.waits = Wait::Nothing;
         state.must_flush = false;
-        state.taken += state.records.len() as u64;
+        state.taken += state.entries.len() as u64;
         state.gaps.clear();
-        Some(mem::take(&mut state.records))
+        Some(mem::take(&mut state.entries))
     }
 
     /// Takes the first record, or registers the waker. Returns `None` at the end of the queue.
     pub(super) fn poll_take(&self, context: &Context<'_>) -> Poll<Option<Record>> {
         let mut state = self.lock();
-        let Some(record) = state.records.pop_front() else {
+        let Some(record) = state.pop() else {
             if state.is_closed {
                 return Poll::Ready(None);
             }
@@ -262,21 +269,19 @@ impl Queue {
             drop(replaced);
             return Poll::Pending;
         };
-        state.taken += 1;
         let taken = state.taken;
-        state.bytes = state.bytes.saturating_sub(size(&record));
         drop(state);
         self.handled.send_replace(taken);
         Poll::Ready(Some(record))
     }
 
-    /// Releases `bytes` of room: the total [`size`] of handled records that [`Queue::take_all`] has returned.
+    /// Releases `bytes` of room: the total [`Entry::size`] of handled entries that [`Queue::take_all`] has returned.
     pub(super) fn release(&self, bytes: usize) {
         let mut state = self.lock();
         state.bytes = state.bytes.saturating_sub(bytes);
     }
 
-    /// Reports that the first `count` records are handled and flushed.
+    /// Reports that the first `count` entries are handled and flushed.
     pub(super) fn set_handled(&self, count: u64) {
         self.handled.send_replace(count);
     }
@@ -284,7 +289,7 @@ impl Queue {
     /// Ends the reader. Further records are dropped.
     pub(super) fn end(&self, end: End) {
         let mut state = self.lock();
-        let dropped = mem::take(&mut state.records);
+        let dropped = mem::take(&mut state.entries);
         state.gaps.clear();
         state.bytes = 0;
         state.end.get_or_insert(end);
@@ -301,7 +306,7 @@ impl Queue {
         let count = {
             let mut state = self.lock();
             state.must_flush = true;
-            state.taken + state.records.len() as u64
+            state.taken + state.entries.len() as u64
         };
         self.wakes_thread.notify_all();
         let mut handled = self.handled.subscribe();
@@ -326,21 +331,50 @@ impl State {
         other_bytes + bytes <= MAX_TAP_BYTES || (bytes > MAX_TAP_BYTES / 2 && other_bytes <= MAX_TAP_BYTES / 2)
     }
 
-    fn push(&mut self, record: Record) {
-        self.push_lost();
-        self.gaps.clear();
-        self.append(record);
+    /// Returns the size of the entries that fit, apart from one long record.
+    const fn room(&self) -> usize {
+        MAX_TAP_BYTES.saturating_sub(self.bytes + self.reserved)
     }
 
-    fn append(&mut self, record: Record) {
-        self.bytes += size(&record);
-        self.records.push_back(record);
+    fn push(&mut self, entry: Entry) {
+        self.push_lost();
+        self.gaps.clear();
+        self.append(entry);
+    }
+
+    fn append(&mut self, entry: Entry) {
+        self.bytes += entry.size();
+        self.entries.push_back(entry);
+    }
+
+    /// Removes the first record.
+    fn pop(&mut self) -> Option<Record> {
+        let (record, size) = match self.entries.front_mut()? {
+            Entry::Record(_) => {
+                let Some(Entry::Record(record)) = self.entries.pop_front() else { return None };
+                self.taken += 1;
+                let size = size_of_record(&record);
+                (record, size)
+            }
+            Entry::Batch(batch) => {
+                let before = batch.size();
+                let record = batch.pop()?;
+                let after = batch.size();
+                if after == 0 {
+                    self.entries.pop_front();
+                    self.taken += 1;
+                }
+                (record, before - after)
+            }
+        };
+        self.bytes = self.bytes.saturating_sub(size);
+        Some(record)
     }
 
     fn push_lost(&mut self) {
         if let Some(link) = self.lost_link.take() {
             let loss = mem::take(&mut self.lost);
-            let at = self.records.back().map_or_else(super::now, |last| last.at);
+            let at = self.entries.back().map_or_else(super::now, Entry::at);
             self.push_loss(at, &link, loss);
         }
     }
@@ -357,20 +391,38 @@ impl State {
     /// gap.
     fn add_gap(&mut self, at: u64, link: &Arc<str>, direction: Direction, more: Count) {
         let position = self.gaps.get(&(Arc::clone(link), direction)).and_then(|place| place.checked_sub(self.taken));
-        let gap = position.and_then(|index| self.records.get_mut(usize::try_from(index).ok()?));
-        if let Some(Record { kind: RecordKind::Gap { messages, bytes, .. }, .. }) = gap {
+        let gap = position.and_then(|index| self.entries.get_mut(usize::try_from(index).ok()?));
+        if let Some(Entry::Record(Record { kind: RecordKind::Gap { messages, bytes, .. }, .. })) = gap {
             *messages += more.messages;
             *bytes += more.bytes;
             return;
         }
-        self.gaps.insert((Arc::clone(link), direction), self.taken + self.records.len() as u64);
+        self.gaps.insert((Arc::clone(link), direction), self.taken + self.entries.len() as u64);
         let Count { messages, bytes } = more;
-        self.append(Record { at, link: Arc::clone(link), kind: RecordKind::Gap { direction, messages, bytes } });
+        let kind = RecordKind::Gap { direction, messages, bytes };
+        self.append(Entry::Record(Record { at, link: Arc::clone(link), kind }));
+    }
+}
+
+impl Entry {
+    /// Returns the memory of the entry.
+    pub(super) fn size(&self) -> usize {
+        match self {
+            Self::Record(record) => size_of_record(record),
+            Self::Batch(batch) => batch.size(),
+        }
+    }
+
+    const fn at(&self) -> u64 {
+        match self {
+            Self::Record(record) => record.at,
+            Self::Batch(batch) => batch.at,
+        }
     }
 }
 
 /// Returns the memory of a record. The memory of a `close` is reserved when its connection is opened.
-pub(super) fn size(record: &Record) -> usize {
+fn size_of_record(record: &Record) -> usize {
     RECORD_BYTES
         + match &record.kind {
             RecordKind::Open { name, .. } => name.len(),

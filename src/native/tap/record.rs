@@ -1,6 +1,7 @@
 //! The records of a tap, and their JSON.
 
 use std::borrow::Cow;
+use std::format;
 use std::string::String;
 use std::sync::Arc;
 
@@ -190,6 +191,12 @@ impl Serialize for Record {
     }
 }
 
+/// Returns the beginning of the JSON of a message, up to the colon before its text. `link` needs no escapes.
+pub(super) fn begin_message(at: u64, link: &str, direction: Direction) -> String {
+    let direction = direction.as_str();
+    format!(r#"{{"kind":"message","at":{at},"link":"{link}","direction":"{direction}","form":"text","text":"#)
+}
+
 fn omit_zero<M: SerializeMap>(map: &mut M, name: &'static str, value: u64) -> Result<(), M::Error> {
     if value == 0 { Ok(()) } else { map.serialize_entry(name, &value) }
 }
@@ -235,7 +242,7 @@ mod tests {
     fn records_have_the_documented_members() {
         let json =
             |kind: RecordKind| serde_json::to_string(&Record { at: 7, link: "a-1".into(), kind }).unwrap_or_default();
-        let start = |kind: &str| std::format!(r#"{{"kind":"{kind}","at":7,"link":"a-1""#);
+        let start = |kind: &str| format!(r#"{{"kind":"{kind}","at":7,"link":"a-1""#);
         let direction = Direction::Sent;
         for (kind, expected) in [
             (

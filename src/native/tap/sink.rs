@@ -7,18 +7,29 @@ use std::path::{Path, PathBuf};
 use std::string::{String, ToString};
 use std::sync::Arc;
 use std::thread;
+use std::vec::Vec;
 
-use super::queue::{End, Queue, size};
-use super::record::Record;
+use super::batch::Batch;
+use super::escape::{push_escaped, push_number};
+use super::queue::{End, Entry, Queue};
+use super::record::{Record, begin_message};
 use crate::native::in_flight::catch_panic;
 
-/// The size of the handled records after which their room is released. A release for each record would slow the links,
+/// The size of the handled entries after which their room is released. A release for each record would slow the links,
 /// which wait for the same lock.
 const RELEASED_BYTES: usize = 16 * 1024;
+
+/// The size of the buffer of a file or a writer.
+const BUFFER_BYTES: usize = 64 * 1024;
 
 /// The receiver of records, on its own thread.
 pub(super) trait Sink: Send + 'static {
     fn record(&mut self, record: &Record) -> io::Result<()>;
+
+    /// Handles each message of a batch.
+    fn batch(&mut self, batch: &Batch) -> io::Result<()> {
+        batch.texts().try_for_each(|text| self.record(&batch.record(text)))
+    }
 
     /// Writes the buffered records. The thread calls this method when it has handled all records that it has taken.
     fn flush(&mut self) -> io::Result<()>;
@@ -39,22 +50,44 @@ impl<F: FnMut(&Record) + Send + 'static> Sink for Callback<F> {
 }
 
 /// A writer of one JSON object a line.
-pub(super) struct Lines<W: Write>(BufWriter<W>);
+pub(super) struct Lines<W: Write> {
+    writer: BufWriter<W>,
+    /// The lines of a batch. The buffer is used again.
+    lines: Vec<u8>,
+}
 
 impl<W: Write> Lines<W> {
     pub(super) fn new(writer: W) -> Self {
-        Self(BufWriter::new(writer))
+        Self { writer: BufWriter::with_capacity(BUFFER_BYTES, writer), lines: Vec::new() }
     }
 }
 
 impl<W: Write + Send + 'static> Sink for Lines<W> {
     fn record(&mut self, record: &Record) -> io::Result<()> {
-        serde_json::to_writer(&mut self.0, record)?;
-        self.0.write_all(b"\n")
+        serde_json::to_writer(&mut self.writer, record)?;
+        self.writer.write_all(b"\n")
+    }
+
+    /// Writes the same lines as [`Sink::record`] for each message. The members before the text are the same in all lines.
+    fn batch(&mut self, batch: &Batch) -> io::Result<()> {
+        self.lines.clear();
+        let beginning = begin_message(batch.at, &batch.link, batch.direction);
+        for text in batch.texts() {
+            self.lines.extend_from_slice(beginning.as_bytes());
+            push_escaped(text, &mut self.lines);
+            self.lines.extend_from_slice(b",\"size\":");
+            push_number(text.len(), &mut self.lines);
+            self.lines.extend_from_slice(b"}\n");
+            if self.lines.len() >= BUFFER_BYTES {
+                self.writer.write_all(&self.lines)?;
+                self.lines.clear();
+            }
+        }
+        self.writer.write_all(&self.lines)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        self.writer.flush()
     }
 }
 
@@ -94,6 +127,10 @@ impl Sink for RecordFile {
         self.lines()?.record(record)
     }
 
+    fn batch(&mut self, batch: &Batch) -> io::Result<()> {
+        self.lines()?.batch(batch)
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         self.lines()?.flush()
     }
@@ -127,12 +164,15 @@ pub(super) fn start(queue: Arc<Queue>, sink: impl Sink) -> io::Result<()> {
 
 fn run(queue: &Queue, sink: &mut impl Sink) -> io::Result<()> {
     let mut handled = 0;
-    while let Some(records) = queue.take_all() {
-        let count = records.len() as u64;
+    while let Some(entries) = queue.take_all() {
+        let count = entries.len() as u64;
         let mut unreleased = 0;
-        for record in records {
-            sink.record(&record)?;
-            unreleased += size(&record);
+        for entry in entries {
+            match &entry {
+                Entry::Record(record) => sink.record(record)?,
+                Entry::Batch(batch) => sink.batch(batch)?,
+            }
+            unreleased += entry.size();
             if unreleased >= RELEASED_BYTES {
                 queue.release(mem::take(&mut unreleased));
             }

@@ -6,13 +6,13 @@ use std::mem;
 use std::sync::Arc;
 use std::vec::Vec;
 
-use serde_json::value::RawValue;
-
+use super::batch::Batch;
 use super::link::TapLink;
 use super::now;
-use super::record::{Direction, Record};
+use super::record::Direction;
 use crate::codec::FrameDecoder;
 use crate::codec::frame::{Event, FrameFault};
+use crate::codec::json::is_json;
 use crate::{Framing, Limits};
 
 /// Maximum length of a record of noise, which is bytes outside of messages. In bytes.
@@ -33,7 +33,7 @@ impl TapStream {
     /// Creates a decoder for the beginning of a stream. A message longer than [`Limits::message_bytes`] is not decoded.
     #[must_use]
     pub const fn new(link: Arc<TapLink>, direction: Direction, framing: Framing, limits: &Limits) -> Self {
-        let recorder = Recorder { link, direction, at: 0, batch: Vec::new(), noise: Vec::new() };
+        let recorder = Recorder { link, direction, at: 0, batch: None, left: 0, noise: Vec::new() };
         Self { decoder: FrameDecoder::new(framing, limits), recorder }
     }
 
@@ -48,6 +48,7 @@ impl TapStream {
         self.recorder.at = now();
         loop {
             let before = bytes;
+            self.recorder.left = before.len();
             let Some(event) = self.decoder.next(&mut bytes) else { break };
             if self.recorder.record(&event) == Outcome::NotJson {
                 self.decoder.reject_body(before);
@@ -82,8 +83,10 @@ struct Recorder {
     direction: Direction,
     /// The time of the current bytes.
     at: u64,
-    /// The records of the current bytes. They are appended to the queue together.
-    batch: Vec<Record>,
+    /// The messages of the current bytes. They are appended to the queue together.
+    batch: Option<Batch>,
+    /// The number of the current bytes that the decoder has not read.
+    left: usize,
     /// Unrecorded bytes that are outside of messages.
     noise: Vec<u8>,
 }
@@ -119,12 +122,13 @@ impl Recorder {
     fn body(&mut self, body: &[u8]) -> Outcome {
         match str::from_utf8(body) {
             Err(_) => self.invalid(body, "the message is not UTF-8"),
-            Ok(text) if serde_json::from_str::<&RawValue>(text).is_err() => {
+            Ok(text) if !is_json(text) => {
                 self.invalid(body, "the message is not JSON");
             }
             Ok(text) => {
                 if text.len() <= MAX_BATCHED_BYTES {
-                    self.batch.push(self.link.message_record(self.at, self.direction, text));
+                    let (at, direction, room) = (self.at, self.direction, self.left.max(text.len()));
+                    self.batch.get_or_insert_with(|| self.link.batch(at, direction, room)).push(text);
                 } else {
                     // The link copies a long text only if the queue has room for it.
                     self.flush();
@@ -170,10 +174,10 @@ impl Recorder {
         }
     }
 
-    /// Appends the records of the current bytes to the queue.
+    /// Appends the messages of the current bytes to the queue.
     fn flush(&mut self) {
-        if !self.batch.is_empty() {
-            self.link.push_all(&mut self.batch, self.direction);
+        if let Some(batch) = self.batch.take() {
+            self.link.push_batch(batch);
         }
     }
 }

@@ -14,6 +14,7 @@ use super::record::Direction;
 use super::stream::TapStream;
 use super::{Tap, TapTransport};
 use crate::Limits;
+use crate::codec::json::is_json;
 use crate::error::Closed;
 use crate::native::message_channel::MessageChannel;
 use crate::native::settings::Settings;
@@ -127,7 +128,7 @@ struct TappedChannel {
 impl TappedChannel {
     fn record(&self, direction: Direction, bytes: &[u8]) {
         match str::from_utf8(bytes) {
-            Ok(text) if serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok() => {
+            Ok(text) if is_json(text) => {
                 self.link.message(direction, text);
             }
             Ok(_) => self.link.invalid(direction, bytes, "the message is not JSON"),

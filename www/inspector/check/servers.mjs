@@ -8,11 +8,13 @@ import { inspector, serve } from "../../serve.mjs";
 
 const PKG = fileURLToPath(new URL("../../../pkg/", import.meta.url));
 
+const TYPES = { js: "text/javascript", html: "text/html; charset=utf-8" };
+
 /**
- * Starts the server of the page. It also has the package, for the taps of the check. The policy of the page reports
- * each violation.
+ * Starts the server of the page. It also has the package, for the taps of the check, and the files in `folders`, by the
+ * paths of the folders. The policy of the page reports each violation.
  */
-export async function startServers() {
+export async function startServers(folders = {}) {
   await init();
   const violations = [];
   const policyOf = (...facts) => `${inspector.policyOf(...facts)}; report-uri /violation`;
@@ -25,6 +27,12 @@ export async function startServers() {
       const type = shipped[2] === "js" ? "text/javascript" : "application/wasm";
       response.writeHead(200, { "Content-Type": type });
       createReadStream(`${PKG}${shipped[1]}.${shipped[2]}`).pipe(response);
+      return;
+    }
+    const [, path, name, ending] = /^(\/[\w-]+\/)([\w-]+\.(js|html))$/.exec(request.url) ?? [];
+    if (path in folders) {
+      response.writeHead(200, { "Content-Type": TYPES[ending] });
+      createReadStream(`${folders[path]}${name}`).pipe(response);
     } else if (request.url === "/clipboard.js") {
       const script =
         "navigator.clipboard.writeText = async (text) => { document.documentElement.dataset.copied = text; };";

@@ -70,7 +70,8 @@ enum Suite {
     Page,
     /// A short soak in Chromium and in Node
     Soak,
-    /// The core of the inspector, natively and as wasm in Node, and its page in every engine
+    /// The inspector: its core natively and as wasm, its page, the page that the command serves, and the messages of each
+    /// kind of link in the page
     Inspector,
 }
 

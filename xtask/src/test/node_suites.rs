@@ -140,7 +140,8 @@ pub(super) fn soak(suites: &Run<'_>) {
 }
 
 /// Tests the core of the inspector as wasm, with the interface that its page uses. Then tests the page in every engine,
-/// and the page that the command serves.
+/// and the page that the command serves. Then compares the rows of the page with the messages that crossed links of each
+/// kind.
 pub(super) fn inspector(suites: &Run<'_>) {
     let prepared = inspector::build(suites.setup).and_then(|()| suites.setup.node());
     let script = ["tests/inspector/core.mjs"];
@@ -150,19 +151,26 @@ pub(super) fn inspector(suites: &Run<'_>) {
         let prepared = page.clone().map_err(Error::msg).and_then(|()| inspector::with_program(suites.setup));
         in_browser(suites, "inspector", engine, prepared, &[inspector::CHECK, &engine.to_string()]);
     }
-    let programs = page.and_then(|()| programs_of_inspector(suites.setup).map_err(|error| format!("{error:#}")));
-    for engine in suites.engines.clone() {
-        let prepared = programs.clone().map_err(Error::msg).and_then(|(command, pylsp)| {
-            Ok(suites.setup.node()?.with("PORTWAY_CLI", command).with("PORTWAY_PYLSP", pylsp))
-        });
-        in_browser(suites, "inspector-command", engine, prepared, &[inspector::COMMAND_CHECK, &engine.to_string()]);
+    match peers::python(suites.setup) {
+        Err(missing) => {
+            for suite in ["inspector-command", "inspector-story"] {
+                suites.add_missing(suite, "chromium", &format!("{missing:#}"));
+            }
+        }
+        Ok(python) => {
+            // The command contains the built page.
+            let prepared = || {
+                let environment =
+                    page.clone().map_err(Error::msg).and_then(|()| inspector::with_program(suites.setup))?;
+                Ok(environment.with("PORTWAY_PYLSP", python.with_file_name("pylsp")))
+            };
+            for engine in suites.engines.clone() {
+                let script = [inspector::COMMAND_CHECK, &engine.to_string()];
+                in_browser(suites, "inspector-command", engine, prepared(), &script);
+            }
+            in_browser(suites, "inspector-story", Engine::Chromium, prepared(), &[inspector::STORY]);
+        }
     }
-}
-
-/// Builds the command, which contains the built page. Returns the paths of the command and of pylsp.
-fn programs_of_inspector(setup: &Setup) -> Result<(PathBuf, PathBuf)> {
-    let pylsp = peers::python(setup)?.with_file_name("pylsp");
-    Ok((build::program(setup, "portway-cli", "portway")?, pylsp))
 }
 
 /// Prepares the package and Node for these suites.

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use portway::codec::json::is_json;
 use portway::tap::{Direction, TapLink};
-use serde_json::value::RawValue;
 
 use super::head::end_of_head;
 use crate::limits::MAX_TAP_HEAD_BYTES;
@@ -162,12 +162,13 @@ impl WebSocketCopy {
     fn push_payload<'a>(&mut self, mut payload: Payload, bytes: &'a [u8]) -> &'a [u8] {
         let count = usize::try_from(payload.left).unwrap_or(usize::MAX).min(bytes.len());
         let (piece, rest) = bytes.split_at_checked(count).unwrap_or((bytes, &[]));
-        let key = payload.mask.into_iter().cycle().skip(payload.read % 4);
         let is_control = payload.opcode >= 8;
         let buffer = if is_control { &mut self.control } else { &mut self.message.bytes };
         let max_bytes = if is_control { 125 } else { self.max_bytes };
         let room = max_bytes.saturating_sub(buffer.len());
-        buffer.extend(piece.iter().zip(key).map(|(byte, key)| byte ^ key).take(room));
+        let start = buffer.len();
+        buffer.extend_from_slice(piece.get(..room).unwrap_or(piece));
+        unmask(buffer.get_mut(start..).unwrap_or_default(), payload.mask, payload.read);
         if !is_control {
             self.message.size += piece.len() as u64;
         }
@@ -197,7 +198,7 @@ impl WebSocketCopy {
         let Message { bytes, .. } = std::mem::take(&mut self.message);
         match str::from_utf8(&bytes) {
             Err(_) => self.invalid(&bytes, "the message is not UTF-8"),
-            Ok(text) if serde_json::from_str::<&RawValue>(text).is_err() => {
+            Ok(text) if !is_json(text) => {
                 self.invalid(&bytes, "the message is not JSON");
             }
             Ok(text) => self.link.message(self.direction, text),
@@ -213,6 +214,21 @@ impl WebSocketCopy {
 
     fn invalid(&self, bytes: &[u8], reason: &'static str) {
         self.link.invalid(self.direction, bytes, reason);
+    }
+}
+
+/// Removes the mask of bytes of a payload (RFC 6455 §5.3). `at` is the position of the first byte in the payload.
+fn unmask(bytes: &mut [u8], mut mask: [u8; 4], at: usize) {
+    if mask == [0; 4] {
+        return;
+    }
+    mask.rotate_left(at % 4);
+    // The compiler handles groups of a fixed length at once.
+    let key: [u8; 16] = std::array::from_fn(|index| mask.get(index % 4).copied().unwrap_or_default());
+    for group in bytes.chunks_mut(key.len()) {
+        for (byte, key) in group.iter_mut().zip(key) {
+            *byte ^= key;
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::elements::{Structure, elements};
+use super::scan::Scanner;
 use crate::validate::{Findings, Options, Report, check};
 
 /// Validates a message or a batch. Returns `None` if the text is not JSON. An array is a batch.
@@ -27,4 +28,21 @@ pub fn validate(text: &str, options: Options) -> Option<Report> {
         Structure::Batch => Report::batch(found),
         Structure::Single => Report::single(found.first().copied().unwrap_or(Findings::NONE)),
     })
+}
+
+/// Returns whether a text is one JSON value of any kind and depth (RFC 8259). A number may be too large for a double,
+/// and a string may have lone surrogates.
+///
+/// # Examples
+///
+/// ```
+/// use portway_proto::codec::json;
+///
+/// assert!(json::is_json(" [1e400, {}] "));
+/// assert!(!json::is_json("[1] 2"));
+/// ```
+#[must_use]
+pub fn is_json(text: &str) -> bool {
+    let mut scanner = Scanner::new(text, usize::MAX);
+    scanner.value().is_some() && scanner.is_at_end()
 }
