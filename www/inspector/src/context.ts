@@ -5,9 +5,12 @@ import { Model } from "./model";
 export class InspectorContext {
   readonly model: Model;
   readonly connections: Connections;
+  /** Whether the inspector is a part of another page. Then its panes are low, and it opens no connections. */
+  readonly isEmbedded: boolean;
 
-  constructor(model = new Model()) {
+  constructor({ model = new Model(), isEmbedded = false } = {}) {
     this.model = model;
     this.connections = new Connections(model);
+    this.isEmbedded = isEmbedded;
   }
 }

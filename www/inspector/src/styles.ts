@@ -68,6 +68,12 @@ export const paneStyles = css`
     background: var(--warn-bg);
   }
 
+  /* The bar of a pane inside another page. */
+  .bar.low {
+    height: 30px;
+    padding: 0 4px;
+  }
+
   [role="tablist"] {
     display: flex;
     align-self: stretch;
