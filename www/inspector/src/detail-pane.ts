@@ -65,7 +65,14 @@ class DetailPane extends LitElement {
 
       .top.low > .between {
         flex: 1;
+        gap: 4px;
         min-height: 30px;
+        padding: 0 4px;
+        white-space: nowrap;
+      }
+
+      .top.low select {
+        width: 64px;
       }
 
       .halves {
@@ -166,6 +173,7 @@ class DetailPane extends LitElement {
   }
 
   #between(detail: Detail) {
+    const { isEmbedded } = this.context;
     const { request, response } = halvesOf(detail);
     const isPair = request !== null && response !== null;
     const isOpen = detail.calls === "pending" && response === null;
@@ -174,7 +182,7 @@ class DetailPane extends LitElement {
         ${isPair && detail.elapsed !== null ? html`<span>answered after <b>${duration(detail.elapsed)}</b></span>` : nothing}
         ${isOpen ? html`<span class="warn">pending for <b>${duration(Math.max(0, nowMicros() - detail.at))}</b></span>` : nothing}
         ${detail.calls === "ended" ? html`<span class="error">the link closed before the response</span>` : nothing}
-        ${detail.partner === null ? nothing : html`<button class="small" title="Select the other half" @click=${() => this.#select(detail.partner)}>Other half</button>`}
+        ${detail.partner === null || isEmbedded ? nothing : html`<button class="small" title="Select the other half" @click=${() => this.#select(detail.partner)}>Other half</button>`}
         ${this.#earlier(detail)}
         <span class="spacer"></span>
         ${this.#commands(request, response, detail)}

@@ -94,6 +94,10 @@ class ListTools extends LitElement {
         flex: none;
       }
 
+      .fields.low > select {
+        max-width: 94px;
+      }
+
       .fault {
         flex-basis: 100%;
         color: var(--error);

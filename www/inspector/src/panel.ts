@@ -11,7 +11,7 @@ import { paneStyles } from "./styles";
 import { tabList } from "./tabs";
 
 const STORAGE_KEY = "portway-inspector-panel";
-const DEFAULT_SIZES = { detail: 470, calls: 320 };
+const DEFAULT_SIZES = { detail: 510, calls: 335 };
 const MIN_SIZES = { list: 330, detail: 260, calls: 220 };
 /** Below this width, one pane is shown at a time. */
 const NARROW = 960;

@@ -102,16 +102,18 @@ class StripPane extends LitElement {
   override render() {
     const { model, isEmbedded } = this.context;
     const { pending, unmatched } = model.totals();
+    // The tabs of a panel have no room for zeros.
+    const countOf = (number: number) => (isEmbedded && number === 0 ? undefined : number);
     return html`
       <div class="bar ${isEmbedded ? "low" : ""}">
         ${tabList(
           "Calls",
           [
-            { name: "pending", label: isEmbedded ? "Pending" : "Pending calls", count: pending },
+            { name: "pending", label: isEmbedded ? "Pending" : "Pending calls", count: countOf(pending) },
             {
               name: "unmatched",
               label: isEmbedded ? "Unmatched" : "Unmatched responses",
-              count: unmatched,
+              count: countOf(unmatched),
               isFault: true,
             },
             { name: "methods", label: "Methods" },

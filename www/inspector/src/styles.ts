@@ -101,6 +101,11 @@ export const paneStyles = css`
     outline-offset: -3px;
   }
 
+  .bar.low [role="tab"] {
+    padding: 0 5px;
+    font-size: 12px;
+  }
+
   button.primary:disabled {
     color: var(--muted);
     background: var(--hover);
