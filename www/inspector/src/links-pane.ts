@@ -10,7 +10,7 @@ import "./settings";
 import type { OwnLink } from "./socket-link";
 import { paneStyles } from "./styles";
 
-/** The links with their figures, the form for new connections, and the composer. Inside another page, only the links. */
+/** The links with their figures, and on the page of the inspector the form for new connections, and the composer. */
 class LinksPane extends LitElement {
   static override properties = { context: { attribute: false } };
 
