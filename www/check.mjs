@@ -15,9 +15,15 @@ const { server, url } = await serve();
 const browser = await launch();
 
 try {
-  const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme: "light" });
-  const playground = new Playground(page, (name) => page.screenshot({ path: `${screenshots}${name}.png` }));
-  await page.goto(url);
+  // Each page has its own cache and storage.
+  const open = async () => {
+    const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme: "light" });
+    const screenshot = (name) => page.screenshot({ path: `${screenshots}${name}.png` });
+    const playground = new Playground(page, screenshot, { server, open });
+    await page.goto(url);
+    return playground;
+  };
+  const playground = await open();
   for (const [name, step] of steps) await run(name, () => step(playground));
   await run("the run causes no page error, console error or failed request", () => playground.assertNoErrors());
 } finally {

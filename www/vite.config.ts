@@ -10,7 +10,8 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^portway$/, replacement: here("../pkg/portway.js") },
-      { find: /^portway\/(inline|early)$/, replacement: here("../pkg/$1.js") },
+      { find: /^portway\/(inline|early|tap|websocket)$/, replacement: here("../pkg/$1.js") },
+      { find: /^portway-inspector$/, replacement: here("inspector/core/inspector.js") },
     ],
   },
   worker: { format: "es" },

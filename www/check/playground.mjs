@@ -1,5 +1,9 @@
 // Finds the elements of the playground by their visible names and roles, and does the actions of a user.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const axe = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 
 const TIMEOUT_MS = 15_000;
 /** The time limit of the first build. The compiler is 14 MB of wasm, and the machine may be busy. */
@@ -10,9 +14,12 @@ export class Playground {
   /** The addresses of all requests to the server. */
   requests = [];
 
-  constructor(page, screenshot) {
+  /** `server` serves the page, and `open` opens the playground in another page. */
+  constructor(page, screenshot, { server, open }) {
     this.page = page;
     this.screenshot = screenshot;
+    this.server = server;
+    this.open = open;
     page.setDefaultTimeout(TIMEOUT_MS);
     page.on("pageerror", (error) => this.#errors.push(`page error: ${error.stack ?? error}`));
     page.on("crash", () => this.#errors.push("the page crashed"));
@@ -86,35 +93,60 @@ export class Playground {
     await locator.waitFor({ state: "visible" });
   }
 
-  /**
-   * Returns the cells of the messages that contain `search`. Reads only visible rows, because others are not rendered.
-   */
-  async messages(search) {
+  get panel() {
+    return this.page.locator("pw-inspector-panel");
+  }
+
+  async showMessages() {
     await this.page.getByRole("tab", { name: /Messages/ }).click();
-    await this.page.getByLabel("Filter the messages").fill(search);
-    // The visible rows are rendered some animation frames after the filter changes.
-    await this.page
-      .locator(`pw-messages .rows[data-search=${JSON.stringify(search)} i] :is(.row, .empty)`)
-      .first()
-      .waitFor();
-    const read = async () => {
-      await this.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
-      const rows = await this.page.locator("pw-messages .rows .row").all();
-      return Promise.all(rows.map((row) => row.locator("[role=cell]").allInnerTexts()));
-    };
-    let texts = await read();
-    // The rows are complete when two reads are equal.
-    for (let before; JSON.stringify(texts) !== before; texts = await read()) before = JSON.stringify(texts);
-    await this.page.getByLabel("Filter the messages").fill("");
+    await this.waitUntilVisible(this.panel);
+  }
+
+  async showConsole() {
     await this.page.getByRole("tab", { name: /Console/ }).click();
-    return texts.map(([, boundary, direction, kind, method, id, summary]) => ({
-      boundary,
-      direction,
-      kind,
-      method,
-      id,
-      summary,
-    }));
+  }
+
+  /**
+   * Returns the messages that the panel lists for a filter by method or text, oldest first. `until` returns whether all
+   * expected messages are listed. Without `until`, the messages of the past are returned.
+   */
+  async messages({ method = "", text = "", until }) {
+    await this.showMessages();
+    const more = this.panel.getByRole("button", { name: "More" });
+    await more.click();
+    const fields = [
+      [this.panel.getByLabel("Method", { exact: true }), method],
+      [this.panel.getByLabel("Text", { exact: true }), text],
+    ];
+    for (const [field, value] of fields) await field.fill(value);
+    await this.panel.evaluate(waitForRecords);
+    let rows = await this.panel.evaluate(listedRows);
+    if (until) {
+      await this.until(`the expected messages of ${method || text}`, async () => {
+        rows = await this.panel.evaluate(listedRows);
+        return until(rows) || rows.slice(-5);
+      });
+    }
+    for (const [field] of fields) await field.fill("");
+    await more.click();
+    await this.showConsole();
+    return rows;
+  }
+
+  /** Returns the accessibility faults that axe finds in an element, as short texts. */
+  async violations(selector) {
+    // A script element would be against the policy of the page.
+    if (!(await this.page.evaluate(() => "axe" in window))) await this.page.evaluate(axe);
+    return this.page.evaluate(async (path) => {
+      const { violations } = await window.axe.run(
+        { include: [{ fromShadowDom: path }] },
+        { iframes: false, resultTypes: ["violations"] },
+      );
+      return violations.map(
+        ({ id, nodes }) =>
+          `${id}: ${nodes.map(({ target, failureSummary }) => `${target.flat().join(" ")} ${failureSummary}`).join(" | ")}`,
+      );
+    }, selector);
   }
 
   async openFile(name) {
@@ -158,4 +190,22 @@ export class Playground {
       return path.join(" ");
     });
   }
+}
+
+/** Waits in the page until the panel has taken in all messages of the past. */
+async function waitForRecords({ context: { model } }) {
+  // A tap passes its records on after 20 ms. The next batch follows when the batch before has been taken in.
+  for (let batch = 0; batch < 4; batch += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await model.whenTaken();
+  }
+}
+
+/** Reads the listed messages in the page. The list renders only those that are visible. */
+function listedRows({ context: { model } }) {
+  const links = model.core.links();
+  return [...model.core.shown()].map((seq) => {
+    const { link, direction, kind, method, id, elapsed, calls } = model.core.row(seq);
+    return { link: links[link].name, direction, kind, method, id, elapsed, calls, text: model.textOf(seq) ?? "" };
+  });
 }

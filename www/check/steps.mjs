@@ -1,6 +1,7 @@
 // The steps of the end-to-end check. The steps run in order on one page, which is not reset between steps.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { holdResponses } from "./held-responses.mjs";
 
 const app = readFileSync(new URL("../sample/src/App.tsx", import.meta.url), "utf8").split("\n");
 const throwLine = app.findIndex((line) => line.includes("throw new Error")) + 1;
@@ -12,10 +13,12 @@ export const steps = [
     "the first build succeeds",
     async (playground) => {
       await playground.waitForFirstBuild();
-      const [request] = await playground.messages("entry");
-      assert.equal(request?.boundary, "build");
+      const [request] = await playground.messages({ text: '"entry"' });
+      assert.equal(request?.link, "build worker");
       assert.equal(request.method, "build");
-      assert.ok((await playground.messages("buildProgress")).length > 0, "the page must receive buildProgress");
+      assert.equal(request.calls, "answered");
+      const progress = await playground.messages({ method: "buildProgress" });
+      assert.ok(progress.length > 0, "the page must receive buildProgress");
     },
   ],
 
@@ -24,18 +27,17 @@ export const steps = [
     async (playground) => {
       await playground.waitUntilVisible(playground.preview.getByRole("heading", { name: "Harbour board" }));
       await playground.waitUntilVisible(playground.preview.getByRole("cell", { name: "Aurelia" }));
-      const urls = (await playground.messages("fetch"))
-        .filter(({ kind }) => kind === "request")
-        .map(({ summary }) => summary);
+      const calls = await playground.messages({ method: "fetch" });
+      const requests = calls.filter(({ kind }) => kind === "request");
       for (const file of ["/", "/main.js", "/main.css", "/ships.json"]) {
         assert.ok(
-          urls.some((summary) => summary.includes(`url: "${file}"`)),
+          requests.some(({ text }) => text.includes(`"url":"${file}"`)),
           `${file} was not fetched by a call`,
         );
       }
-      const answers = (await playground.messages("fetch")).filter(({ kind }) => kind === "result");
+      const answers = calls.filter(({ kind }) => kind === "result");
       assert.ok(
-        answers.length >= 4 && answers.every(({ summary }) => summary.includes("status: 200")),
+        answers.length >= 4 && answers.every(({ text }) => text.includes('"status":200')),
         "each response must have the status 200",
       );
       assert.deepEqual(
@@ -116,7 +118,7 @@ export const steps = [
       await playground.address.fill("/about");
       await playground.address.press("Enter");
       await playground.waitUntilVisible(playground.preview.getByRole("heading", { name: "About this preview" }));
-      const calls = (await playground.messages("navigate")).filter(({ method }) => method === "navigate");
+      const calls = await playground.messages({ method: "navigate", until: ({ length }) => length >= 4 });
       assert.deepEqual(
         calls.map(({ kind }) => kind),
         ["request", "result", "request", "result"],
@@ -142,9 +144,7 @@ export const steps = [
     async (playground) => {
       await playground.address.fill("https://example.com/");
       await playground.address.press("Enter");
-      await playground.until("the message list contains the error", async () =>
-        (await playground.messages("-32006")).some(({ kind }) => kind === "error"),
-      );
+      await playground.messages({ text: "-32006", until: (rows) => rows.some(({ kind }) => kind === "error") });
       await playground.address.press("Escape");
       await playground.waitUntilVisible(playground.preview.getByRole("heading", { name: "Arrivals" }));
     },
@@ -159,8 +159,9 @@ export const steps = [
       await playground.button("Refresh").click();
       await playground.waitUntilVisible(playground.preview.getByText("Moor a ship (0)"));
       assert.ok(await before.evaluate((frame) => frame.isConnected), "Refresh must not replace the iframe");
-      const answers = (await playground.messages("refresh")).filter(({ kind }) => kind === "result");
-      assert.equal(answers.length, 1);
+      const isAnswer = ({ kind }) => kind === "result";
+      const calls = await playground.messages({ method: "refresh", until: (rows) => rows.some(isAnswer) });
+      assert.equal(calls.filter(isAnswer).length, 1);
     },
   ],
 
@@ -175,8 +176,9 @@ export const steps = [
         playground.consoleEntries("error").filter({ hasText: "BUILD_FAILED (-32001)" }),
       );
       await playground.waitUntilVisible(playground.page.locator(".cm-lint-marker-error"));
-      const [failure] = (await playground.messages("-32001")).filter(({ kind }) => kind === "error");
-      assert.ok(failure?.summary.includes(`file: "src/App.tsx", line: ${line}`), failure?.summary);
+      const failures = await playground.messages({ text: "-32001" });
+      const failure = failures.find(({ kind }) => kind === "error");
+      assert.ok(failure?.text.includes(`"file":"src/App.tsx","line":${line}`), failure?.text);
       await playground.waitUntilVisible(playground.preview.getByRole("heading", { name: "Arrivals" }));
       await playground.screenshot("3-build-error");
       await playground.page.keyboard.press("Control+Home");
@@ -214,7 +216,7 @@ export const steps = [
           );
           await playground.page.keyboard.press("Control+s");
         }
-        isCancelled = (await playground.messages("$/cancelRequest")).length > 0;
+        isCancelled = (await playground.messages({ method: "$/cancelRequest" })).length > 0;
       }
       await playground.waitUntilVisible(
         playground
@@ -239,7 +241,11 @@ export const steps = [
         async () => (await playground.zenfsRequests()) > before + 10,
       );
       await playground.waitUntilVisible(playground.status.filter({ hasText: "Built" }));
-      assert.equal((await playground.messages("_zenfs")).length, 0, "the message list must not show messages of ZenFS");
+      assert.equal(
+        (await playground.messages({ text: "_zenfs" })).length,
+        0,
+        "the message list must not show messages of ZenFS",
+      );
       assert.equal(await playground.consoleEntries("warn").count(), 0);
     },
   ],
@@ -259,25 +265,94 @@ export const steps = [
   [
     "the user can filter, pause and clear the message list",
     async (playground) => {
-      await playground.page.getByRole("tab", { name: /Messages/ }).click();
-      await playground.page.getByLabel("Boundary").selectOption("build");
-      await playground.until(
-        "only one boundary is listed",
-        async () => (await playground.page.locator('pw-messages [data-boundary="preview"]').count()) === 0,
-      );
+      const { panel } = playground;
+      const rows = panel.locator("pw-message-list .row[data-seq]");
+      await playground.showMessages();
+      await panel.getByLabel("Link", { exact: true }).selectOption({ label: "build worker" });
+      await playground.until("only one link is listed", async () => {
+        const shown = await rows.allInnerTexts();
+        return (shown.length > 0 && shown.every((text) => text.includes("build worker"))) || shown;
+      });
+      await panel.getByLabel("Kinds of messages").selectOption("errors");
+      await playground.until("only errors are listed", async () => {
+        const shown = await rows.allInnerTexts();
+        return (shown.length > 0 && shown.every((text) => /error|fault|no response/.test(text))) || shown;
+      });
+      await panel.getByLabel("Kinds of messages").selectOption("all");
+      await panel.getByLabel("Link", { exact: true }).selectOption("");
       await playground.screenshot("4-messages");
-      await playground.page.getByLabel("Boundary").selectOption("");
       await playground.button("Pause").click();
       await playground.button("Clear").click();
       await playground.button("Refresh").click();
-      await playground.waitUntilVisible(playground.page.getByText("No message to show."));
+      await playground.waitUntilVisible(panel.getByText(/\d+ waiting/));
+      assert.equal(await rows.count(), 0, "a paused list must not show new messages");
       await playground.button("Resume").click();
-      await playground.button("Refresh").click();
-      await playground.until(
-        "messages are listed again",
-        async () => (await playground.page.locator("pw-messages .rows .row").count()) > 3,
-      );
-      await playground.page.getByRole("tab", { name: /Console/ }).click();
+      await playground.until("the messages of the pause are listed", async () => (await rows.count()) > 3);
+      await playground.showConsole();
+    },
+  ],
+
+  [
+    "a build that waits is listed as a pending call, and then with its response and the time between",
+    async (playground) => {
+      // The compiler of another page waits for its wasm, as over a slow network.
+      const release = holdResponses(playground.server, /esbuild[^/]*\.wasm$/);
+      const other = await playground.open();
+      try {
+        await other.showMessages();
+        const pending = other.panel.getByRole("table", { name: "Pending calls, oldest first" });
+        const row = pending.getByRole("row").filter({ hasText: "build worker" });
+        await other.waitUntilVisible(row);
+        const [age, method, id, direction] = await row.getByRole("cell").allInnerTexts();
+        assert.match(age, /^[\d.]+ (µs|ms|s)$/);
+        assert.deepEqual([method, direction], ["build", "sent"]);
+        await row.getByRole("button", { name: "build" }).click();
+        const between = other.panel.locator("pw-detail .between");
+        await other.waitUntilVisible(between.filter({ hasText: "pending for" }));
+        await other.screenshot("5-pending");
+
+        release();
+        await other.waitForFirstBuild();
+        await other.waitUntilVisible(between.filter({ hasText: /answered after [\d.]+ m?s/ }));
+        for (const half of ["request", "response"])
+          await other.waitUntilVisible(other.panel.getByRole("heading", { name: half, exact: true }));
+        await other.waitUntilVisible(other.preview.getByRole("heading", { name: "Harbour board" }));
+        await other.screenshot("6-answered");
+        const calls = (await other.messages({ method: "build" })).filter((call) => call.method === "build");
+        assert.deepEqual(
+          calls.map(({ kind, id }) => [kind, id]),
+          [
+            ["request", id],
+            ["result", id],
+          ],
+        );
+        assert.ok(calls[0].elapsed > 0 && calls[0].elapsed === calls[1].elapsed, "both halves must have the time");
+        other.assertNoErrors();
+      } finally {
+        release();
+        await other.page.close();
+      }
+    },
+  ],
+
+  [
+    "the message panel has no accessibility faults, light and dark",
+    async (playground) => {
+      await playground.showMessages();
+      const { panel, page } = playground;
+      await panel.getByRole("listbox").focus();
+      await page.keyboard.press("End");
+      await playground.waitUntilVisible(panel.locator("pw-detail .between"));
+      assert.deepEqual(await playground.violations(["pw-app", "pw-panel"]), []);
+      await page.emulateMedia({ colorScheme: "dark" });
+      await playground.screenshot("7-messages-dark");
+      assert.deepEqual(await playground.violations(["pw-app", "pw-panel"]), []);
+      for (const tab of ["Unmatched", "Methods", "Sequence", "Links"]) {
+        await panel.getByRole("tab", { name: tab }).click();
+        assert.deepEqual(await playground.violations(["pw-app", "pw-panel"]), [], tab);
+      }
+      await page.emulateMedia({ colorScheme: "light" });
+      await playground.showConsole();
     },
   ],
 
@@ -290,7 +365,7 @@ export const steps = [
       await playground.page.keyboard.press("F6");
       assert.match(await playground.focused(), /pw-panel button$/);
       await playground.page.keyboard.press("ArrowRight");
-      await playground.waitUntilVisible(playground.page.getByLabel("Filter the messages"));
+      await playground.waitUntilVisible(playground.page.getByRole("search", { name: "Filter the messages" }));
       await playground.page.keyboard.press("ArrowLeft");
       await playground.page.keyboard.press("F6");
       assert.match(await playground.focused(), /pw-files button$/);
@@ -322,7 +397,7 @@ export const steps = [
       const light = await background();
       await playground.page.emulateMedia({ colorScheme: "dark" });
       await playground.until("the background follows the system", async () => (await background()) !== light);
-      await playground.screenshot("5-dark");
+      await playground.screenshot("8-dark");
       await playground.button("Switch to light colours").click();
       assert.equal(await background(), light);
       await playground.button("Switch to dark colours").click();
@@ -340,7 +415,21 @@ export const steps = [
         const box = await playground.page.locator(pane).boundingBox();
         assert.ok(box.x >= 0 && box.x + box.width <= 901 && box.width >= 120, `${pane} is at ${JSON.stringify(box)}`);
       }
-      await playground.screenshot("6-narrow");
+      await playground.screenshot("9-narrow");
+      await playground.showMessages();
+      const { panel } = playground;
+      assert.deepEqual(await playground.violations(["pw-app", "pw-panel"]), []);
+      await panel.getByRole("listbox").focus();
+      await playground.page.keyboard.press("End");
+      await playground.screenshot("10-messages-narrow");
+      await playground.page.keyboard.press("Enter");
+      await playground.waitUntilVisible(panel.getByRole("tab", { name: "Detail", selected: true }));
+      await playground.waitUntilVisible(panel.locator("pw-detail .between"));
+      assert.deepEqual(await playground.violations(["pw-app", "pw-panel"]), []);
+      const inside = await panel.evaluate((element) => element.scrollWidth - element.clientWidth);
+      assert.equal(inside, 0, "the panes of the panel must fit");
+      await playground.screenshot("11-detail-narrow");
+      await playground.showConsole();
       await playground.page.setViewportSize({ width: 1280, height: 800 });
     },
   ],

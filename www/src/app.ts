@@ -13,7 +13,7 @@ import { workspace } from "./workspace";
 
 const STORAGE_KEY = "portway-layout";
 // Widths and heights in pixels. `work` is the height of the panes above the panel.
-const DEFAULT_SIZES = { files: 190, preview: 460, panel: 230 };
+const DEFAULT_SIZES = { files: 190, preview: 460, panel: 260 };
 const MIN_SIZES = { files: 130, editor: 260, preview: 240, panel: 90, work: 160 };
 
 /** The layout of the playground: the panes, their sizes, and the global keys. */

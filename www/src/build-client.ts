@@ -12,7 +12,7 @@ import {
 } from "portway";
 import type { BuildConfig } from "./boundaries";
 import type { ConsoleLog } from "./console-log";
-import type { MessageLog } from "./message-log";
+import type { MessageRecorder } from "./message-recorder";
 import { DIST, filesBelow, ROOT } from "./project";
 import { Store } from "./store";
 
@@ -52,14 +52,14 @@ export class BuildClient {
   });
   /** The number of the worker's requests to the file system. */
   readonly fileSystemRequests = new Store(0);
-  readonly #messages: MessageLog;
+  readonly #messages: MessageRecorder;
   readonly #console: ConsoleLog;
   #fileSystem: FileSystem | undefined;
   #worker: Worker | undefined;
   #peer: JSONRPCPeer<BuildWorkerApi, BuildHostApi> | undefined;
   #running: AbortController | undefined;
 
-  constructor(messages: MessageLog, console: ConsoleLog) {
+  constructor(messages: MessageRecorder, console: ConsoleLog) {
     this.#messages = messages;
     this.#console = console;
   }
@@ -76,7 +76,7 @@ export class BuildClient {
       this.#terminateWorker(event.message || "The build worker could not start"),
     );
 
-    const transport = this.#messages.watch("build", workerTransport(worker));
+    const transport = this.#messages.tap("build worker", workerTransport(worker));
     const peer = new JSONRPCPeer<BuildWorkerApi, BuildHostApi>(transport, { timeout: BUILD_TIMEOUT_MS });
     peer.onNotify("buildProgress", ({ phase, file }) => {
       if (this.#running) this.#set("building", file ? `${phase} ${file}` : phase);

@@ -1,7 +1,7 @@
 import { JSONRPCPeer, type NavigationState, windowTransport } from "portway";
 import type { FrameApi, HostApi, SavedHistory } from "./boundaries";
 import type { ConsoleLog } from "./console-log";
-import type { MessageLog } from "./message-log";
+import type { MessageRecorder } from "./message-recorder";
 import { servePreviewFile } from "./preview-files";
 import { Store } from "./store";
 
@@ -14,7 +14,7 @@ const ANSWER_TIMEOUT_MS = 8000;
 export class PreviewClient {
   readonly status = new Store<PreviewStatus>("empty");
   readonly navigation = new Store<NavigationState>({ url: "/", canGoBack: false, canGoForward: false });
-  readonly #messages: MessageLog;
+  readonly #messages: MessageRecorder;
   readonly #console: ConsoleLog;
   #host: HTMLElement | undefined;
   #frame: HTMLIFrameElement | undefined;
@@ -22,7 +22,7 @@ export class PreviewClient {
   #refreshing = false;
   #history: SavedHistory | null = null;
 
-  constructor(messages: MessageLog, console: ConsoleLog) {
+  constructor(messages: MessageRecorder, console: ConsoleLog) {
     this.#messages = messages;
     this.#console = console;
   }
@@ -96,7 +96,7 @@ export class PreviewClient {
 
   #connect(window: Window): JSONRPCPeer<FrameApi, HostApi> {
     // "null" is the origin of a sandboxed iframe. Messages of other windows are ignored.
-    const transport = this.#messages.watch("preview", windowTransport(window, { origin: "null" }));
+    const transport = this.#messages.tap("preview", windowTransport(window, { origin: "null" }));
     const peer = new JSONRPCPeer<FrameApi, HostApi>(transport);
     peer.method("fetch", ({ url, method }) => servePreviewFile(url, method));
     peer.method("enter", () => this.#history);

@@ -1,7 +1,7 @@
 import init from "portway";
 import { BuildClient } from "./build-client";
 import { ConsoleLog } from "./console-log";
-import { MessageLog } from "./message-log";
+import { MessageRecorder } from "./message-recorder";
 import { PreviewClient } from "./preview-client";
 import { Project } from "./project";
 import type { SourcePosition } from "./source-position";
@@ -12,7 +12,7 @@ const BUILD_DELAY_MS = 300;
 /** The state of the playground, which the components render. Connects the project, the builds and the preview. */
 class Workspace {
   readonly project = new Project();
-  readonly messages = new MessageLog();
+  readonly messages = new MessageRecorder();
   readonly console = new ConsoleLog();
   readonly builds = new BuildClient(this.messages, this.console);
   readonly preview = new PreviewClient(this.messages, this.console);
@@ -34,6 +34,9 @@ class Workspace {
     this.builds.start(await this.project.open());
     this.generation.set(1);
     await this.buildNow();
+    // The inspector does not delay the first build. It is loaded before the user opens it, because it holds more
+    // messages than the recorder.
+    void this.messages.load();
   }
 
   /** Stores an edit. Builds when the user has typed nothing for `BUILD_DELAY_MS`. */

@@ -78,9 +78,10 @@ fn check(setup: &Setup, is_inspector: bool) -> Result<bool> {
     Ok(all_passed)
 }
 
-/// Builds the package, and then the playground to `www/dist`.
+/// Builds the package and the core of the inspector, and then the playground to `www/dist`.
 pub(crate) fn build_page(setup: &Setup) -> Result<()> {
     build::run(setup)?;
+    inspector::build(setup)?;
     let workspace = &setup.workspace;
     let log = workspace.log("page");
     clear(&log)?;

@@ -9,8 +9,12 @@ export class InspectorContext {
   /** The command that serves the page, if there is one. */
   command: CommandSource | undefined;
 
-  constructor(model = new Model()) {
+  /** Whether the inspector is a part of another page. Then its panes are low, and it opens no connections. */
+  readonly isEmbedded: boolean;
+
+  constructor({ model = new Model(), isEmbedded = false } = {}) {
     this.model = model;
     this.connections = new Connections(model);
+    this.isEmbedded = isEmbedded;
   }
 }

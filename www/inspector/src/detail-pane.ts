@@ -20,6 +20,8 @@ const MODES = [
 
 /** Below this width, the response is below its request. */
 const SIDE_BY_SIDE = 520;
+/** The same width inside another page. There, the pane is low. */
+const SIDE_BY_SIDE_EMBEDDED = 360;
 /** The number of messages of a batch that are listed. */
 const MAX_ITEMS = 200;
 
@@ -44,6 +46,33 @@ class DetailPane extends LitElement {
         padding: 5px 8px;
         font-size: 12px;
         border-bottom: 1px solid var(--line);
+      }
+
+      /* Inside another page, the pane is low. The commands are beside the tabs. */
+      .top.low {
+        display: flex;
+        flex: none;
+        flex-wrap: wrap;
+        align-items: center;
+        background: var(--raised);
+        border-bottom: 1px solid var(--line);
+      }
+
+      .top.low > * {
+        padding-block: 0;
+        border-bottom: 0;
+      }
+
+      .top.low > .between {
+        flex: 1;
+        gap: 4px;
+        min-height: 30px;
+        padding: 0 4px;
+        white-space: nowrap;
+      }
+
+      .top.low select {
+        width: 64px;
       }
 
       .halves {
@@ -129,18 +158,22 @@ class DetailPane extends LitElement {
   }
 
   override render() {
-    const { model } = this.context;
+    const { model, isEmbedded } = this.context;
     const seq = model.selected.value;
     const detail = seq === null ? null : model.core.detail(seq);
     return html`
-      <div class="bar">
-        ${tabList("Form of the text", MODES, this.mode, (mode) => (this.mode = mode))}
+      <div class="top ${isEmbedded ? "low" : ""}">
+        <div class="bar ${isEmbedded ? "low" : ""}">
+          ${tabList("Form of the text", MODES, this.mode, (mode) => (this.mode = mode))}
+        </div>
+        ${detail ? this.#between(detail) : nothing}
       </div>
       ${detail ? this.#detail(detail) : html`<p class="empty">Select a message to see it here, with its other half.</p>`}
     `;
   }
 
-  #detail(detail: Detail) {
+  #between(detail: Detail) {
+    const { isEmbedded } = this.context;
     const { request, response } = halvesOf(detail);
     const isPair = request !== null && response !== null;
     const isOpen = detail.calls === "pending" && response === null;
@@ -149,13 +182,20 @@ class DetailPane extends LitElement {
         ${isPair && detail.elapsed !== null ? html`<span>answered after <b>${duration(detail.elapsed)}</b></span>` : nothing}
         ${isOpen ? html`<span class="warn">pending for <b>${duration(Math.max(0, nowMicros() - detail.at))}</b></span>` : nothing}
         ${detail.calls === "ended" ? html`<span class="error">the link closed before the response</span>` : nothing}
-        ${detail.partner === null ? nothing : html`<button class="small" title="Select the other half" @click=${() => this.#select(detail.partner)}>Other half</button>`}
+        ${detail.partner === null || isEmbedded ? nothing : html`<button class="small" title="Select the other half" @click=${() => this.#select(detail.partner)}>Other half</button>`}
         ${this.#earlier(detail)}
         <span class="spacer"></span>
         ${this.#commands(request, response, detail)}
       </div>
+    `;
+  }
+
+  #detail(detail: Detail) {
+    const { request, response } = halvesOf(detail);
+    const isStacked = this.width < (this.context.isEmbedded ? SIDE_BY_SIDE_EMBEDDED : SIDE_BY_SIDE);
+    return html`
       ${detail.batch.length ? this.#items(detail.batch) : nothing}
-      <div class="halves ${this.width < SIDE_BY_SIDE ? "stacked" : ""}">
+      <div class="halves ${isStacked ? "stacked" : ""}">
         ${request === null && response === null ? this.#half(detail.seq, "") : nothing}
         ${request === null ? nothing : this.#half(request, detail.kind === "batch" ? "batch" : "request")}
         ${response === null ? nothing : this.#half(response, detail.kind === "batch" ? "batch of responses" : "response")}
@@ -188,7 +228,7 @@ class DetailPane extends LitElement {
   }
 
   #commands(request: number | null, response: number | null, detail: Detail) {
-    const { model, connections } = this.context;
+    const { model, connections, isEmbedded } = this.context;
     const seq = request ?? (detail.kind === "notification" || detail.kind === "batch" ? detail.seq : null);
     const text = model.textOf(seq ?? detail.seq);
     if (text === undefined) return nothing;
@@ -207,7 +247,7 @@ class DetailPane extends LitElement {
     };
     return html`
       ${
-        seq === null
+        seq === null || isEmbedded
           ? nothing
           : html`
         <button class="small" ?disabled=${!connections.targetLink} title="Send this text again over the connection of the composer" @click=${() => this.#resend(text)}>Send again</button>

@@ -34,7 +34,6 @@ const LABELS: Record<Pane, string> = { links: "Links", list: "Messages", detail:
 class InspectorView extends LitElement {
   static override properties = {
     context: { attribute: false },
-    isEmbedded: { type: Boolean, attribute: "embedded" },
     sizes: { state: true },
     pane: { state: true },
     width: { state: true },
@@ -52,10 +51,6 @@ class InspectorView extends LitElement {
         height: 100dvh;
         overflow: hidden;
         background: var(--bg);
-      }
-
-      :host([embedded]) {
-        height: 100%;
       }
 
       header {
@@ -160,7 +155,6 @@ class InspectorView extends LitElement {
   ];
 
   declare context: InspectorContext | undefined;
-  declare isEmbedded: boolean;
   declare sizes: typeof DEFAULT_SIZES;
   declare pane: Pane;
   declare width: number;
@@ -175,7 +169,6 @@ class InspectorView extends LitElement {
 
   constructor() {
     super();
-    this.isEmbedded = false;
     this.sizes = { ...DEFAULT_SIZES, ...savedSizes() };
     this.pane = "list";
     this.width = innerWidth;
@@ -212,7 +205,7 @@ class InspectorView extends LitElement {
     if (!context) return nothing;
     const isNarrow = this.width < NARROW;
     return html`
-      ${this.isEmbedded ? nothing : this.#header(context)}
+      ${this.#header(context)}
       ${
         isNarrow
           ? html`<nav class="bar switch" aria-label="Panes">${tabList(

@@ -10,7 +10,7 @@ import "./settings";
 import type { OwnLink } from "./socket-link";
 import { paneStyles } from "./styles";
 
-/** The links with their figures, the form for new connections, and the composer. */
+/** The links with their figures, and on the page of the inspector the form for new connections, and the composer. */
 class LinksPane extends LitElement {
   static override properties = { context: { attribute: false } };
 
@@ -137,12 +137,12 @@ class LinksPane extends LitElement {
   }
 
   override render() {
-    const { model, connections } = this.context;
+    const { model, connections, isEmbedded } = this.context;
     const links = model.core.links();
     const own = new Map(connections.links.value.map((link) => [link.id, link]));
     const silent = connections.links.value.filter(({ id }) => !links.some((link) => link.id === id));
     return html`
-      <div class="bar"><h2>Links</h2><span class="badge">${links.length + silent.length}</span></div>
+      ${isEmbedded ? nothing : html`<div class="bar"><h2>Links</h2><span class="badge">${links.length + silent.length}</span></div>`}
       <div class="scroll" tabindex="-1">
         <section aria-label="Known links">
           ${links.length || silent.length ? nothing : html`<p class="empty">No links yet.</p>`}
@@ -151,8 +151,12 @@ class LinksPane extends LitElement {
             ${links.map((link) => this.#link(link, own.get(link.id)))}
           </ul>
         </section>
-        <section aria-label="New connection"><pw-connect-form .context=${this.context}></pw-connect-form></section>
-        <section aria-label="Composer"><pw-composer .context=${this.context}></pw-composer></section>
+        ${
+          isEmbedded
+            ? nothing
+            : html`<section aria-label="New connection"><pw-connect-form .context=${this.context}></pw-connect-form></section>
+              <section aria-label="Composer"><pw-composer .context=${this.context}></pw-composer></section>`
+        }
         <section aria-label="Settings"><pw-settings .context=${this.context}></pw-settings></section>
       </div>
     `;

@@ -98,6 +98,7 @@ class ListPane extends LitElement {
     if (this.#isWatching) return;
     this.#isWatching = true;
     const { model } = this.context;
+    if (this.context.isEmbedded) this.#toggleCompact();
     new Watch(this, model.list, model.summary, model.selected, model.isRevealed, model.maskNames);
     model.selected.subscribe((seq) => {
       if (seq !== null && this.isConnected) this.#reveal(seq);
@@ -138,7 +139,7 @@ class ListPane extends LitElement {
     return rows
       ? html`<p class="empty" role="option" aria-disabled="true" aria-selected="false">No row matches the filter.</p>`
       : html`<p class="empty" role="option" aria-disabled="true" aria-selected="false">
-          No messages yet. Connect to a server on the left, open a file, or use a tap in a page of this origin.
+          No messages yet.${this.context.isEmbedded ? "" : " Connect to a server on the left, open a file, or use a tap in a page of this origin."}
         </p>`;
   }
 

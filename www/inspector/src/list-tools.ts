@@ -3,6 +3,7 @@ import { controls } from "../../src/controls-style";
 import * as icons from "../../src/icons";
 import { Watch } from "../../src/store";
 import type { InspectorContext } from "./context";
+import { visible } from "./format";
 import { type FilterState, NO_FILTER } from "./model";
 import { paneStyles } from "./styles";
 import { tabList } from "./tabs";
@@ -16,7 +17,7 @@ const PRESETS: readonly { name: string; filter: Partial<FilterState> }[] = [
 
 /** The filter of the list, and the commands for the whole list. */
 class ListTools extends LitElement {
-  static override properties = { context: { attribute: false } };
+  static override properties = { context: { attribute: false }, isExpanded: { state: true } };
 
   static override styles = [
     controls,
@@ -78,6 +79,25 @@ class ListTools extends LitElement {
         border-color: var(--line);
       }
 
+      .fields.low {
+        flex-wrap: nowrap;
+        gap: 4px;
+        padding: 0 4px;
+        height: 34px;
+      }
+
+      .fields.low input.text {
+        flex: 1;
+      }
+
+      .fields.low > :is(button, select) {
+        flex: none;
+      }
+
+      .fields.low > select {
+        max-width: 94px;
+      }
+
       .fault {
         flex-basis: 100%;
         color: var(--error);
@@ -86,7 +106,14 @@ class ListTools extends LitElement {
   ];
 
   declare context: InspectorContext;
+  /** Whether all fields are shown inside another page. */
+  declare isExpanded: boolean;
   #isWatching = false;
+
+  constructor() {
+    super();
+    this.isExpanded = false;
+  }
 
   override willUpdate(): void {
     if (this.#isWatching) return;
@@ -96,34 +123,110 @@ class ListTools extends LitElement {
   }
 
   override render() {
+    return this.context.isEmbedded ? this.#low() : this.#full();
+  }
+
+  #full() {
     const { model } = this.context;
     const filter = model.filter.value;
-    const counts = model.counts();
-    const isPaused = model.isPaused.value;
     return html`
       <div class="bar">
-        ${tabList(
-          "Kinds of messages",
-          [
-            { name: "all", label: "All", count: counts.all },
-            { name: "sent", label: "Sent", count: counts.sent },
-            { name: "received", label: "Received", count: counts.received },
-            { name: "notifications", label: "Notifications", count: counts.notifications },
-            { name: "errors", label: "Errors", count: counts.errors, isFault: true },
-          ],
-          filter.tab,
-          (tab) => this.#set({ tab }),
-        )}
+        ${tabList("Kinds of messages", this.#tabs(), filter.tab, (tab) => this.#set({ tab }))}
         <span class="spacer"></span>
+        ${this.#commands()}
+      </div>
+      <div class="fields" role="search" aria-label="Filter the messages">
+        ${this.#method()}
+        ${this.#text()}
+        ${this.#toggles()}
+        ${this.#fault()}
+      </div>
+    `;
+  }
+
+  /** Returns one line, which has the fields that are used most. A button shows the others. */
+  #low() {
+    const { tab, method, id, errorsOnly, invalidOnly, pendingOnly } = this.context.model.filter.value;
+    const others = [method, id, errorsOnly, invalidOnly, pendingOnly].filter(Boolean).length;
+    const setTab = (event: Event) =>
+      this.#set({ tab: (event.target as HTMLSelectElement).value as FilterState["tab"] });
+    return html`
+      <div role="search" aria-label="Filter the messages">
+        <div class="fields low">
+          ${this.#links()}
+          <select aria-label="Kinds of messages" @change=${setTab}>
+            ${this.#tabs().map(({ name, label, count }) => html`<option value=${name} .selected=${name === tab}>${label} ${count}</option>`)}
+          </select>
+          ${this.#text()}
+          <button class="small" aria-expanded=${this.isExpanded} title="Show more filters" @click=${() => (this.isExpanded = !this.isExpanded)}>More${others ? ` (${others})` : ""}</button>
+          ${this.#commands()}
+        </div>
+        ${this.isExpanded ? html`<div class="fields">${this.#method()}${this.#toggles()}</div>` : nothing}
+        ${this.#fault()}
+      </div>
+    `;
+  }
+
+  #links() {
+    const { model } = this.context;
+    const { links } = model.filter.value;
+    const names = model.core.links();
+    // Several links can be chosen in the list of links.
+    const value = links.length > 1 ? "several" : String(links[0] ?? "");
+    const set = ({ target }: Event) => {
+      const chosen = (target as HTMLSelectElement).value;
+      this.#set({ links: chosen ? [Number(chosen)] : [] });
+    };
+    return html`<select aria-label="Link" @change=${set}>
+      <option value="" .selected=${value === ""}>All links</option>
+      ${names.map(
+        ({ index, name, state }) => html`<option value=${index} .selected=${value === String(index)}>
+          ${visible(name)}${state === "closed" ? " (closed)" : ""}
+        </option>`,
+      )}
+      ${value === "several" ? html`<option value="several" selected disabled>${links.length} links</option>` : nothing}
+    </select>`;
+  }
+
+  #tabs() {
+    const counts = this.context.model.counts();
+    return [
+      { name: "all", label: "All", count: counts.all },
+      { name: "sent", label: "Sent", count: counts.sent },
+      { name: "received", label: "Received", count: counts.received },
+      { name: "notifications", label: "Notifications", count: counts.notifications },
+      { name: "errors", label: "Errors", count: counts.errors, isFault: true },
+    ] as const;
+  }
+
+  #commands() {
+    const { model } = this.context;
+    const isPaused = model.isPaused.value;
+    return html`
         <button class="icon" aria-pressed=${isPaused} title="${isPaused ? "Resume: show the messages of the pause" : "Pause: record new messages, and show them later"}"
           aria-label=${isPaused ? "Resume" : "Pause"} @click=${() => model.setPaused(!isPaused)}>${isPaused ? icons.play : icons.pause}</button>
         <button class="icon" title="Remove all messages" aria-label="Clear" @click=${() => model.clear()}>${icons.clear}</button>
-      </div>
-      <div class="fields" role="search" aria-label="Filter the messages">
+    `;
+  }
+
+  #method() {
+    return html`
         ${this.#field("method", "Method", "A part of the method, in any case")}
         ${this.#field("id", "ID", "The whole id, also inside batches")}
+    `;
+  }
+
+  #text() {
+    const filter = this.context.model.filter.value;
+    return html`
         ${this.#field("text", filter.isRegex ? "Regular expression" : "Text", "A part of the compact JSON, in any case. The key / moves the focus here")}
         ${this.#toggle("isRegex", ".*", "The text is a regular expression")}
+    `;
+  }
+
+  #toggles() {
+    const { model } = this.context;
+    return html`
         ${this.#toggle("errorsOnly", "Errors", "Only rows with an error")}
         ${this.#toggle("invalidOnly", "Invalid", "Only rows that violate the specification")}
         ${this.#toggle("pendingOnly", "Pending", "Only rows with a pending call")}
@@ -134,9 +237,12 @@ class ListTools extends LitElement {
         </select>
         <button class="small" aria-pressed=${model.isRevealed.value} title="Show passwords, tokens and other secrets, here and in exports"
           @click=${() => model.isRevealed.set(!model.isRevealed.value)}>Secrets</button>
-        ${model.textFilter.fault.value ? html`<span class="fault" role="alert">${model.textFilter.fault.value}</span>` : nothing}
-      </div>
     `;
+  }
+
+  #fault() {
+    const fault = this.context.model.textFilter.fault.value;
+    return fault ? html`<span class="fault" role="alert">${fault}</span>` : nothing;
   }
 
   override focus(): void {

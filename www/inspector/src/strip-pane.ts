@@ -5,17 +5,21 @@ import { Watch } from "../../src/store";
 import { nowMicros } from "./clock";
 import type { InspectorContext } from "./context";
 import { bytes, clock, count, duration, visible } from "./format";
+import "./links-pane";
 import "./sequence-diagram";
 import { paneStyles } from "./styles";
 import { tabList } from "./tabs";
 
-type View = "pending" | "unmatched" | "methods" | "sequence";
+type View = "pending" | "unmatched" | "methods" | "sequence" | "links";
 
 const MAX_ROWS = 200;
 /** A pending call is shown as old after this time, in microseconds. */
 const OLD = 10_000_000;
 
-/** Pending calls, responses that no call waited for, the figures of each method, and a sequence diagram. */
+/**
+ * Pending calls, responses that no call waited for, the figures of each method, and a sequence diagram. Inside another
+ * page, the links are here, too.
+ */
 class StripPane extends LitElement {
   static override properties = { context: { attribute: false }, view: { state: true } };
 
@@ -54,7 +58,8 @@ class StripPane extends LitElement {
         font-weight: 600;
       }
 
-      pw-sequence {
+      pw-sequence,
+      pw-links {
         flex: 1;
         min-height: 0;
       }
@@ -95,16 +100,25 @@ class StripPane extends LitElement {
   }
 
   override render() {
-    const { pending, unmatched } = this.context.model.totals();
+    const { model, isEmbedded } = this.context;
+    const { pending, unmatched } = model.totals();
+    // The tabs of a panel have no room for zeros.
+    const countOf = (number: number) => (isEmbedded && number === 0 ? undefined : number);
     return html`
-      <div class="bar">
+      <div class="bar ${isEmbedded ? "low" : ""}">
         ${tabList(
           "Calls",
           [
-            { name: "pending", label: "Pending calls", count: pending },
-            { name: "unmatched", label: "Unmatched responses", count: unmatched, isFault: true },
+            { name: "pending", label: isEmbedded ? "Pending" : "Pending calls", count: countOf(pending) },
+            {
+              name: "unmatched",
+              label: isEmbedded ? "Unmatched" : "Unmatched responses",
+              count: countOf(unmatched),
+              isFault: true,
+            },
             { name: "methods", label: "Methods" },
             { name: "sequence", label: "Sequence" },
+            ...(isEmbedded ? [{ name: "links", label: "Links" } as const] : []),
           ],
           this.view,
           (view) => (this.view = view),
@@ -124,6 +138,8 @@ class StripPane extends LitElement {
         return this.#methods();
       case "sequence":
         return html`<pw-sequence .context=${this.context}></pw-sequence>`;
+      case "links":
+        return html`<pw-links .context=${this.context}></pw-links>`;
     }
   }
 

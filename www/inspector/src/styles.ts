@@ -68,6 +68,12 @@ export const paneStyles = css`
     background: var(--warn-bg);
   }
 
+  /* The bar of a pane inside another page. */
+  .bar.low {
+    height: 30px;
+    padding: 0 4px;
+  }
+
   [role="tablist"] {
     display: flex;
     align-self: stretch;
@@ -93,6 +99,11 @@ export const paneStyles = css`
 
   [role="tab"]:focus-visible {
     outline-offset: -3px;
+  }
+
+  .bar.low [role="tab"] {
+    padding: 0 5px;
+    font-size: 12px;
   }
 
   button.primary:disabled {
