@@ -48,7 +48,7 @@ export const fileSteps = [
       const rows = await page.rows();
       assert.ok(rows.at(-2).elapsed > 1_000_000, "aria2 delays the answer to a wrong token");
       assert.ok(rows.filter(({ kind }) => kind === "request").every(({ calls }) => calls === "answered"));
-      assert.doesNotMatch(await page.run(`return model().exportShown("jsonl").text`), /s3cret|token:wrong/);
+      assert.doesNotMatch((await page.export("jsonl")).text, /s3cret|token:wrong/);
     }),
   ],
 

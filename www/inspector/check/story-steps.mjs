@@ -63,7 +63,7 @@ async function filter(page) {
 
 /** Exports all rows, clears the history and imports the file. The second export must be equal. */
 async function exportAndImport(page) {
-  const exported = () => page.run(`return model().exportShown("jsonl")`);
+  const exported = () => page.export("jsonl");
   const shape = (rows) => rows.map(({ kind, method, id, direction, calls }) => [kind, method, id, direction, calls]);
   const first = await exported();
   const rows = await page.rows();

@@ -8,7 +8,6 @@ export class InspectorContext {
   readonly connections: Connections;
   /** The command that serves the page, if there is one. */
   command: CommandSource | undefined;
-
   /** Whether the inspector is a part of another page. Then its panes are low, and it opens no connections. */
   readonly isEmbedded: boolean;
 
