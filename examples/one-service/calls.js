@@ -41,7 +41,7 @@ export async function makeCalls(client, report) {
   );
 }
 
-/** Returns the outcome of a call: `{ result }`, `{ error }`, `{ cancelled }`, or `{ problem }` if no response arrived. */
+/** Returns the outcome of a call: `{ result }`, `{ error }`, `{ cancelled }`, or `{ problem }` without a response. */
 function outcomeOf(call, signal) {
   return call.then(
     (result) => ({ result }),

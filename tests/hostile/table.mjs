@@ -20,8 +20,8 @@ function leastStep(steps, measured, room) {
 }
 
 /**
- * Writes measurements to bounds.json. No written figure is above the common maximum of all rows: `maxSent`, `maxBlocked`
- * and 1 for `holds`. So a measurement above this maximum still fails its test.
+ * Writes measurements to bounds.json. No written figure is above the common maximum of all rows: `maxSent`,
+ * `maxBlocked` and 1 for `holds`. So a measurement above this maximum still fails its test.
  */
 export function accept(measured) {
   const bounds = read();
@@ -61,7 +61,9 @@ export function table() {
   return lines.join("\n");
 }
 
-/** Returns a description of the fault if the table in SECURITY.md is out of date. Writes the table if `write` is true. */
+/**
+ * Returns a description of the fault if the table in SECURITY.md is out of date. Writes the table if `write` is true.
+ */
 export function checkSecurity(write) {
   const text = readFileSync(security, "utf8");
   const found = tableIn(text, NAME);

@@ -1,4 +1,4 @@
-// The story of a developer who inspects a real server: `portway serve --demo`, which is killed and restarted.
+// The story of a developer and a real server, `portway serve --demo`. The server is killed and restarted.
 // PORTWAY_CLI names the command.
 import assert from "node:assert/strict";
 import { freePort, Program, programOf } from "../../../tests/peers/websocket/programs.mjs";
