@@ -68,7 +68,7 @@ impl<W: Write + Send + 'static> Sink for Lines<W> {
         self.writer.write_all(b"\n")
     }
 
-    /// Writes the same lines as [`Sink::record`] for each message. The members before the text are the same in all lines.
+    /// Writes the same lines as [`Sink::record`] for each message. The members before the text are equal in all lines.
     fn batch(&mut self, batch: &Batch) -> io::Result<()> {
         self.lines.clear();
         let beginning = begin_message(batch.at, &batch.link, batch.direction);

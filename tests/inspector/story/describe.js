@@ -44,7 +44,7 @@ function textsOfPosted(posted) {
 /** The log of the messages that cross the boundaries of this context. It replaces functions of the platform. */
 export const log = { sent: [], received: [] };
 
-/** Logs what is posted by this function. A transferred buffer is empty afterwards, so the value is described before. */
+/** Logs each value that this function posts. It is described first, because a transferred buffer is empty later. */
 export function logPosts(owner, name) {
   const post = owner[name];
   owner[name] = function (value, ...rest) {
@@ -60,7 +60,7 @@ export function logArrival(value) {
   log.received.push(...textsOfPosted(value));
 }
 
-/** Logs what arrives at objects with one of these classes, before any other listener of these objects is called. */
+/** Logs the messages to objects of these classes, before any other listener of these objects is called. */
 export function logArrivals(classes) {
   const add = EventTarget.prototype.addEventListener;
   const logged = new WeakSet();

@@ -1,5 +1,5 @@
-// Links between two programs, through `portway tap`. Each function returns the records that the command has written, and
-// the log of the messages that both ends have sent and received.
+// Links between two programs, through `portway tap`. Each function returns the records that the command has written,
+// and the log of the messages that both ends have sent and received.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,8 +14,8 @@ import { RandomEnd, randomJson } from "./random.js";
 const TURN = 40;
 
 /**
- * Maximum number of messages of an end that are not in the file. A tap holds at most 1 MiB, and leaves out the others if
- * its thread does not run for a long time.
+ * Maximum number of messages of an end that are not in the file. A tap holds at most 1 MiB, and leaves out the others
+ * if its thread does not run for a long time.
  */
 const MAX_UNWRITTEN = 500;
 
@@ -181,8 +181,8 @@ export async function webSocket(folder, random, count) {
 }
 
 /**
- * An editor and pylsp, as the command starts it. The program is a script with the name pylsp, which logs the bytes of both
- * directions next to pylsp.
+ * An editor and pylsp, as the command starts it. The program is a script with the name pylsp, which logs the bytes of
+ * both directions next to pylsp.
  */
 export async function languageServer(folder, random, count) {
   const log = newLog();

@@ -70,8 +70,8 @@ enum Suite {
     Page,
     /// A short soak in Chromium and in Node
     Soak,
-    /// The inspector: its core natively and as wasm, its page, the page that the command serves, and the messages of each
-    /// kind of link in the page
+    /// The inspector: its core natively and as wasm, its page, the page that the command serves, and the messages of
+    /// each kind of link in the page
     Inspector,
 }
 

@@ -3,13 +3,11 @@
 //! names.
 
 use std::fs;
-use std::path::PathBuf;
 use std::thread;
 
 use anyhow::{Error, Result, bail};
 
 use crate::browsers::Engine;
-use crate::build;
 use crate::demo;
 use crate::environment::Environment;
 use crate::inspector;
@@ -140,8 +138,8 @@ pub(super) fn soak(suites: &Run<'_>) {
 }
 
 /// Tests the core of the inspector as wasm, with the interface that its page uses. Then tests the page in every engine,
-/// and the page that the command serves. Then compares the rows of the page with the messages that crossed links of each
-/// kind.
+/// and the page that the command serves. Then compares the rows of the page with the messages that crossed links of
+/// each kind.
 pub(super) fn inspector(suites: &Run<'_>) {
     let prepared = inspector::build(suites.setup).and_then(|()| suites.setup.node());
     let script = ["tests/inspector/core.mjs"];
