@@ -140,7 +140,7 @@ impl Running {
     }
 }
 
-/// Writes to the standard output of the process, which libtest does not capture.
+/// Writes to the standard output directly. libtest captures `println!`, but not these writes.
 pub(crate) fn write_out(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(bytes)?;

@@ -79,8 +79,9 @@ async function flood(credit, { streams = 1, busy = 0, turns = 0 } = {}) {
 }
 
 /**
- * Sends messages over WIPC to a server. If the handlers end, the test does not read the responses. Returns the number
- * of requests that reached the handler, and the text of the responses.
+ * Sends messages over WIPC to a server. If `handler` is `neverResolves`, reads all responses. With another handler,
+ * stops after the first write of the server, so that the responses accumulate. Returns the number of requests that
+ * reached the handler, and the text of the responses.
  */
 async function sendOverWipc(messages, handler) {
   let count = 0;
@@ -210,7 +211,7 @@ const tests = {
     new JSONRPCServer(transport).onNotify("a", () => {
       throw new Error("no");
     });
-    // The library counts the printed lines by whole seconds.
+    // The library limits the printed lines in each whole second of the clock. So the test begins with a new second.
     const lines = await printed(async (lines) => {
       await pause(1_010 - (performance.now() % 1_000));
       for (let n = 0; n < limit; n++) transport.deliver({ jsonrpc: "2.0", method: "a" });
@@ -231,7 +232,7 @@ const tests = {
     const withError = [...Array(limit + 1).fill(notification), broken];
     assert.isFalse(
       validateMessage(withError).isValid,
-      "the validator finds an error after more warnings than it lists",
+      "an error must be found even if the warnings before it exceed the limit",
     );
     const { errors } = validateMessage(Array(300_000).fill(broken));
     assert.lengthOf(errors, limit);
@@ -425,7 +426,7 @@ const tests = {
   },
 
   "wasi-input": async (limit) => {
-    // The options are checked before the aborted signal, so no guest starts.
+    // The signal is aborted, so no guest starts. The options are checked before the signal.
     const signal = AbortSignal.abort();
     const start = (stdinCapacity) => rejection(startWasiGuest(undefined, { stdinCapacity, signal }));
     assert.notInstanceOf(await start(limit), RangeError);

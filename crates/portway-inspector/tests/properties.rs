@@ -17,7 +17,7 @@ struct Model {
     has_text: bool,
 }
 
-/// The history as the specification describes it, with a plain list.
+/// Drops rows and texts from a plain list, as the specification of the history describes.
 fn trim(rows: &mut Vec<Model>, options: Options) {
     let prefers = |row: &Model| (options.prefer_pending && row.pending) || (options.prefer_batches && row.batch);
     let mut index = 0;
@@ -62,7 +62,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 proptest! {
     #[test]
-    fn the_history_drops_the_rows_and_texts_of_the_model(steps in steps()) {
+    fn the_history_drops_the_same_rows_and_texts_as_the_model(steps in steps()) {
         let start = Options { limit: 10, text_bytes: 200, ..Options::default() };
         let mut buffer = Buffer::new(start);
         let mut options = start;

@@ -1,5 +1,5 @@
 // Finds the elements of the inspector by their visible names, and does the actions of a user. The elements are in
-// shadow roots, so a script finds them.
+// shadow roots, which the locators of Selenium do not search. So a script in the page finds them.
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -13,7 +13,7 @@ const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js"
 const FIND = `
   const all = (selector, text) => {
     const found = [];
-    // A selector does not cross a shadow root, so the name of the host is compared apart.
+    // A selector does not cross a shadow root. So in pw-x button, the host pw-x and button are compared separately.
     const [, host, inner] = /^(pw-[\\w-]+) (.+)$/.exec(selector) ?? [];
     const visit = (root) => {
       for (const element of root.querySelectorAll("*")) {
@@ -222,7 +222,7 @@ export class InspectorPage {
     return this.run(`model().selected.set(arguments[0])`, seq);
   }
 
-  /** Returns the longest time without a frame while `script` runs and for some frames after it, in ms. */
+  /** Returns the longest time between two frames, in ms, from the start of `script` to the 45th frame after its end. */
   longestGap(script, ...values) {
     return this.driver.executeAsyncScript(
       `${FIND}

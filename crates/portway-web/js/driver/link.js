@@ -20,9 +20,9 @@ import { WasmConnection } from "./wasm-instance.js";
 import { OutputExecutor } from "./wasm-outputs.js";
 
 /**
- * The links, by transport. The transports of the library with the same options share one hub, which listens to their
- * boundary (a port, worker, window or channel). Their link is in this map under the hub. So all clients and servers on
- * these transports share one link.
+ * The links, by transport. Transports that the library created with the same options on one boundary (a port, worker,
+ * window or channel) share one hub, which listens to this boundary. Their link is in this map under the hub. So all
+ * clients and servers on these transports share one link.
  */
 const links = new WeakMap();
 
@@ -36,7 +36,10 @@ const captureResolvers = (resolve, reject) => {
 
 export class Link extends ErrorReporter {
   closed = false;
-  /** The number of ignored messages: answers to calls that are not pending, and invalid messages without an answer. */
+  /**
+   * The number of ignored messages: responses to calls that are not pending, and invalid messages that this link does
+   * not answer.
+   */
   ignored = 0;
   /**
    * The error of refused calls; undefined while calls are not refused.
@@ -328,7 +331,7 @@ export class Link extends ErrorReporter {
   answerRank(method, origin, id) {
     const { isSession, receivesFrom, boundary } = this.#internals;
     if (method === "rpc.hello" && isSession) return 3;
-    // On a channel, a link does not receive its own requests.
+    // A BroadcastChannel does not deliver a request to the link that sent it. So no link answers its own requests.
     const isOwn = boundary.isShared && this.#pendingCalls.ids().has(id);
     return receivesFrom?.(origin) === false || isOwn ? 0 : this.#dispatcher.rank(method);
   }

@@ -4,7 +4,7 @@ import { runUserCode } from "../driver/error-reporter.js";
 import { logError } from "../driver/log-error.js";
 import { CHANNEL, KIND, channelOf, openChannel } from "./sinks.js";
 
-/** Returns an id of a reader, which no other reader has. */
+/** Returns a new id for a reader. No other reader has the same id. */
 const newReader = () => crypto.getRandomValues(new Uint32Array(2)).join("-");
 
 /** @type {typeof import("../../types/tap.js").readTaps} */
@@ -56,7 +56,7 @@ function readPort(port, onRecords, onEnd) {
     } catch (error) {
       report(error);
     }
-    // The batch is acknowledged in any case: its records were passed to the application.
+    // The records are acknowledged even if `onRecords` failed, because they were passed to the application.
     if (!isEnded) port.postMessage({ [KIND]: "taken", batch: data.batch });
   }
   port.addEventListener("message", onMessage);

@@ -129,7 +129,7 @@ export function clockTests(library, fake, fresh) {
       await fake.advance(1);
       equal(call.end, "timeout");
     },
-    async "if the fake clock stops during a call, the call ends before or at the timeout of the next call"() {
+    async "if the real clock replaces the fake clock during a call, the call ends no later than the next call times out"() {
       fake.use({});
       const client = new JSONRPCClient(silent(), { timeout: 100 });
       const earlierCall = watch(client.request("left over"));

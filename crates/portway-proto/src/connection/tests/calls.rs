@@ -143,7 +143,7 @@ fn a_response_to_a_request_that_was_never_sent_is_not_a_late_response() {
 }
 
 #[test]
-fn progress_restarts_the_timeout_of_its_call_until_the_latest_end() {
+fn progress_restarts_the_timeout_of_its_call_but_not_beyond_the_latest_end() {
     let mut pair = Pair::new();
     pair.cut = true;
     let observed = call(&mut pair, Some(100));
@@ -384,7 +384,7 @@ fn an_error_with_id_null_in_an_array_ends_only_calls_without_a_response_in_the_a
 }
 
 #[test]
-fn an_error_with_id_null_beside_responses_to_all_calls_ends_no_call() {
+fn an_error_with_id_null_is_ignored_if_the_array_has_responses_to_all_calls() {
     let mut pair = Pair::new();
     batch_of(&mut pair, 2);
     let elements = vec![element(0, true), element(1, false), element(2, false)];
