@@ -1,5 +1,6 @@
 //! Tests of the history and its readers.
 
+use super::reader::Reader;
 use super::*;
 
 /// A generator of random numbers: xorshift64*.
@@ -18,7 +19,6 @@ impl Random {
 #[derive(Default)]
 struct Page {
     open: HashSet<String>,
-    known: HashSet<String>,
     /// Messages, and the bytes of messages, of each direction.
     counts: [[u64; 2]; 2],
 }
@@ -33,8 +33,7 @@ impl Page {
             let counts = &mut self.counts[usize::from(record["direction"] == "received")];
             match record["kind"].as_str() {
                 Some("open") => {
-                    assert!(self.known.insert(link.clone()), "{link} is opened once");
-                    self.open.insert(link);
+                    assert!(self.open.insert(link.clone()), "{link} is opened once");
                 }
                 Some("message") => {
                     assert!(self.open.contains(&link), "{link} is open");
@@ -60,17 +59,24 @@ fn each_page_reads_or_counts_each_message_once() {
         let history = History::new(500 + random.below(4_000));
         let mut writer = history.writer();
         let mut pages: Vec<(Reader, Page)> = Vec::new();
-        let (mut open, mut opened) = (Vec::new(), 0);
+        let (mut open, mut closed, mut opened) = (Vec::new(), Vec::new(), 0);
         let mut total = [[0; 2]; 2];
         for step in 0..600 {
             let record = match random.below(12) {
                 0 => {
-                    opened += 1;
-                    open.push(opened);
-                    json!({ "kind": "open", "at": step, "link": format!("é{opened}"), "name": "n" })
+                    // A link that reconnects uses its id again.
+                    let link = if random.below(2) == 0 && !closed.is_empty() {
+                        closed.swap_remove(random.below(closed.len()))
+                    } else {
+                        opened += 1;
+                        opened
+                    };
+                    open.push(link);
+                    json!({ "kind": "open", "at": step, "link": format!("é{link}"), "name": "n" })
                 }
                 1 if !open.is_empty() => {
                     let link = open.swap_remove(random.below(open.len()));
+                    closed.push(link);
                     json!({ "kind": "close", "at": step, "link": format!("é{link}"), "reason": "end" })
                 }
                 _ if !open.is_empty() => {
@@ -125,4 +131,41 @@ fn a_line_that_is_not_a_record_is_ignored_and_counted() {
     }
     assert_eq!(writer.rejected(), 6);
     assert!(history.reader().read().is_empty());
+}
+
+/// Returns the kind of each record of a link, and the name of an `open`.
+fn kinds(lines: &[u8], link: &str) -> Vec<String> {
+    let records = lines.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
+    let of_link = records.filter(|record: &serde_json::Value| record["link"] == link);
+    of_link.map(|record| format!("{}{}", record["kind"], record["name"]).replace("null", "")).collect()
+}
+
+#[test]
+fn a_link_that_reconnects_stays_open_when_its_earlier_close_is_dropped() {
+    let history = History::new(2_000);
+    let mut writer = history.writer();
+    let mut write = |record: serde_json::Value| assert!(writer.write_all(format!("{record}\n").as_bytes()).is_ok());
+    let message =
+        |link: &str| json!({ "kind": "message", "at": 1, "link": link, "direction": "sent", "text": "x".repeat(100) });
+    let mut early = history.reader();
+    write(json!({ "kind": "open", "at": 1, "link": "L", "name": "1" }));
+    write(json!({ "kind": "close", "at": 1, "link": "L", "reason": "network" }));
+    let mut between = history.reader();
+    assert_eq!(kinds(&between.read(), "L"), ["\"open\"\"1\"", "\"close\""]);
+    write(json!({ "kind": "open", "at": 1, "link": "L", "name": "2" }));
+    assert_eq!(kinds(&early.read(), "L"), ["\"open\"\"1\"", "\"close\"", "\"open\"\"2\""]);
+    write(json!({ "kind": "open", "at": 1, "link": "M", "name": "m" }));
+    for _ in 0..100 {
+        write(message("M"));
+    }
+    write(message("L"));
+    assert_eq!(kinds(&early.read(), "L"), ["\"message\""]);
+    assert_eq!(kinds(&between.read(), "L"), ["\"open\"\"2\"", "\"message\""]);
+    assert_eq!(kinds(&history.reader().read(), "L"), ["\"open\"\"2\"", "\"message\""]);
+    write(json!({ "kind": "close", "at": 1, "link": "L", "reason": "end" }));
+    for _ in 0..100 {
+        write(message("M"));
+    }
+    assert_eq!(kinds(&early.read(), "L"), ["\"close\""]);
+    assert!(kinds(&history.reader().read(), "L").iter().all(|kind| kind == "\"gap\""));
 }
