@@ -38,3 +38,9 @@ pub(crate) const MAX_INSPECTOR_CONNECTIONS: usize = 64;
 pub(crate) const INSPECTOR_HEAD_BYTES: usize = 16_384;
 /// Maximum time in which a request to the inspector of a command arrives.
 pub(crate) const INSPECTOR_HEAD_TIMEOUT: Duration = Duration::from_millis(5_000);
+/// Maximum number of open links of a program that sends records to `portway inspect`.
+pub(crate) const MAX_PROGRAM_LINKS: usize = 4_096;
+/// Maximum number of characters of the id of a link in a record that `portway inspect` accepts.
+pub(crate) const MAX_LINK_CHARACTERS: usize = 200;
+/// Maximum number of programs of which `portway inspect` holds an incomplete line of more than 64 KiB at a time.
+pub(crate) const MAX_LONG_LINES: usize = 4;

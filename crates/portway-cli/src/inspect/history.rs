@@ -16,9 +16,19 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use self::record::Members;
+use crate::limits::MAX_PROGRAM_LINKS;
 
 /// The memory of a record in addition to its line, in bytes.
 const RECORD_BYTES: usize = 64;
+
+/// The memory of a link in addition to its id and its records `open`, in bytes.
+const LINK_BYTES: usize = 256;
+
+/// The memory of a record `open` of a link in addition to its line, in bytes.
+const OPEN_BYTES: usize = 64;
+
+/// The links use at most this part of the bytes of a history. A record that exceeds it is refused.
+const LINKS_PART: usize = 2;
 
 /// The newest records, and the links to which they belong.
 #[derive(Debug)]
@@ -33,8 +43,11 @@ struct State {
     records: VecDeque<Record>,
     /// The number of records that were dropped from the front of `records`.
     dropped: u64,
+    /// The memory of `records`.
     bytes: usize,
-    /// The links that are open, or whose record `close` is in `records`.
+    /// The memory of `links`.
+    link_bytes: usize,
+    /// The links that are open, or that have a record in `records`.
     links: HashMap<Arc<str>, Link>,
     opened: u64,
     /// The dropped messages of all other links.
@@ -73,6 +86,8 @@ struct Link {
     opens: VecDeque<Opened>,
     /// The position of the link in the order of all links.
     number: u64,
+    /// The number of records before the last record of the link.
+    last: u64,
     /// The messages that were dropped.
     dropped: Counts,
 }
@@ -103,8 +118,8 @@ impl Counts {
             Direction::Sent => &mut self.sent,
             Direction::Received => &mut self.received,
         };
-        count.messages += more.messages;
-        count.bytes += more.bytes;
+        count.messages = count.messages.saturating_add(more.messages);
+        count.bytes = count.bytes.saturating_add(more.bytes);
     }
 
     const fn merge(&mut self, other: Self) {
@@ -119,9 +134,14 @@ impl History {
         Arc::new(Self { state: Mutex::default(), max_bytes, changed: watch::Sender::new(()) })
     }
 
-    /// Returns a writer for the lines of a tap.
+    /// Returns a writer for the lines of a tap of this process.
     pub(crate) fn writer(self: &Arc<Self>) -> Lines {
-        Lines { history: Arc::clone(self), rest: Vec::new(), open: HashSet::new(), rejected: 0 }
+        Lines { history: Arc::clone(self), rest: Vec::new(), open: None, refused: 0 }
+    }
+
+    /// Returns a writer for the lines of another program, whose open links are bounded.
+    pub(super) fn program_writer(self: &Arc<Self>) -> Lines {
+        Lines { open: Some(HashSet::new()), ..self.writer() }
     }
 
     /// Ends the history. Each reader ends after the last record.
@@ -130,31 +150,37 @@ impl History {
         self.changed.send_replace(());
     }
 
-    /// Appends a record: a JSON object and a line feed. Returns its link and its kind, or `None` if the line is not a
-    /// record. Such a line is ignored.
-    fn push(&self, line: Vec<u8>) -> Option<(Arc<str>, Kind)> {
-        let members = serde_json::from_slice::<Members<'_>>(&line).ok()?;
-        let (kind, link) = (members.kind(), Arc::<str>::from(&*members.link));
-        let line = Bytes::from(line);
+    /// Appends a record: a JSON object and a line feed. Returns its link, or `None` if the links would use too much
+    /// memory. Such a record is ignored.
+    fn push(&self, line: Vec<u8>, link: Arc<str>, kind: Kind) -> Option<Arc<str>> {
+        // A vector may have more capacity than its line needs.
+        let line = Bytes::from(line.into_boxed_slice());
         let mut state = self.lock();
         let known = state.links.get_key_value(&link).map(|(known, _)| Arc::clone(known));
+        let new_link = if known.is_some() { 0 } else { LINK_BYTES + link.len() };
+        let new_open = if matches!(kind, Kind::Open) { OPEN_BYTES + line.len() } else { 0 };
+        if new_link + new_open > 0 && state.link_bytes + new_link + new_open > self.max_bytes / LINKS_PART {
+            return None;
+        }
+        state.link_bytes += new_link + new_open;
         let link = known.unwrap_or_else(|| {
             state.opened += 1;
             let number = state.opened;
-            let new = Link { opens: VecDeque::new(), number, dropped: Counts::default() };
+            let new = Link { opens: VecDeque::new(), number, last: 0, dropped: Counts::default() };
             state.links.insert(Arc::clone(&link), new);
             link
         });
         let position = state.dropped + state.records.len() as u64;
-        if matches!(kind, Kind::Open)
-            && let Some(entry) = state.links.get_mut(&link)
-        {
-            entry.opens.push_back(Opened { line: line.clone(), position });
+        if let Some(entry) = state.links.get_mut(&link) {
+            entry.last = position;
+            if matches!(kind, Kind::Open) {
+                entry.opens.push_back(Opened { line: line.clone(), position });
+            }
         }
         state.bytes += RECORD_BYTES + line.len();
         state.records.push_back(Record { line, link: Arc::clone(&link), kind });
-        while state.bytes > self.max_bytes && state.drop_oldest() {}
-        Some((link, kind))
+        while state.bytes + state.link_bytes > self.max_bytes && state.drop_oldest() {}
+        Some(link)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -168,42 +194,43 @@ impl State {
         let position = self.dropped;
         self.dropped += 1;
         self.bytes -= RECORD_BYTES + line.len();
-        match kind {
-            Kind::Messages(direction, count) => {
-                if let Some(link) = self.links.get_mut(&link) {
-                    link.dropped.add(direction, count);
-                } else {
-                    // A record after the `close` of its link.
-                    self.forgotten.add(direction, count);
-                    self.forgotten_link = Some(link);
-                }
+        if let Kind::Messages(direction, count) = kind {
+            if let Some(link) = self.links.get_mut(&link) {
+                link.dropped.add(direction, count);
+            } else {
+                // A record after the `close` of its link.
+                self.forgotten.add(direction, count);
+                self.forgotten_link = Some(Arc::clone(&link));
             }
-            Kind::Close => {
-                // A link that was opened again after this record remains.
-                let is_open = self.links.get_mut(&link).is_some_and(|link| link.drop_opens_before(position));
-                if !is_open && let Some(removed) = self.links.remove(&link) {
-                    self.forgotten.merge(removed.dropped);
-                    self.forgotten_link = Some(link);
-                }
+        }
+        let Some(entry) = self.links.get_mut(&link) else { return true };
+        let has_ended = match kind {
+            Kind::Open | Kind::Close => {
+                self.link_bytes -= entry.drop_opens_before(position);
+                // A link that was opened again after its `close` remains.
+                matches!(kind, Kind::Close) && entry.opens.is_empty()
             }
-            Kind::Open => {
-                if let Some(link) = self.links.get_mut(&link) {
-                    link.drop_opens_before(position);
-                }
-            }
-            Kind::Other => {}
+            // Without a record `open`, the link has nothing to keep.
+            Kind::Messages(..) | Kind::Other => entry.opens.is_empty() && entry.last == position,
+        };
+        if has_ended && let Some(removed) = self.links.remove(&link) {
+            self.link_bytes -= LINK_BYTES + link.len();
+            self.forgotten.merge(removed.dropped);
+            self.forgotten_link = Some(link);
         }
         true
     }
 }
 
 impl Link {
-    /// Drops the records `open` before a record of the link. Returns whether a record `open` remains.
-    fn drop_opens_before(&mut self, position: u64) -> bool {
-        while self.opens.front().is_some_and(|open| open.position < position) {
+    /// Drops the records `open` before a record of the link. Returns their memory.
+    fn drop_opens_before(&mut self, position: u64) -> usize {
+        let mut bytes = 0;
+        while let Some(open) = self.opens.front().filter(|open| open.position < position) {
+            bytes += OPEN_BYTES + open.line.len();
             self.opens.pop_front();
         }
-        !self.opens.is_empty()
+        bytes
     }
 }
 
@@ -213,10 +240,10 @@ pub(crate) struct Lines {
     history: Arc<History>,
     /// The beginning of an incomplete line.
     rest: Vec<u8>,
-    /// The links whose record `open` was written, and whose `close` was not.
-    open: HashSet<Arc<str>>,
-    /// The number of lines that are not records.
-    rejected: u64,
+    /// The links of another program of which a record was written, and whose last record is not a `close`.
+    open: Option<HashSet<Arc<str>>>,
+    /// The number of lines that were refused.
+    refused: u64,
 }
 
 impl Lines {
@@ -225,34 +252,50 @@ impl Lines {
         self.rest.len()
     }
 
-    /// Returns the number of lines that were ignored, because they are not records.
-    pub(super) const fn rejected(&self) -> u64 {
-        self.rejected
+    /// Returns the number of lines that were ignored, because they are not records or exceed a limit.
+    pub(super) const fn refused(&self) -> u64 {
+        self.refused
     }
 
     /// Writes a record `close` for each open link.
     pub(super) fn close_links(&mut self, reason: &str) {
         let at = now();
-        for link in mem::take(&mut self.open) {
+        for link in self.open.as_mut().map(mem::take).into_iter().flatten() {
             let mut line = Vec::new();
             write(&mut line, &json!({ "kind": "close", "at": at, "link": *link, "reason": reason }));
-            self.history.push(line);
+            self.history.push(line, link, Kind::Close);
         }
         self.history.changed.send_replace(());
     }
 
     fn end_line(&mut self) {
         let line = mem::take(&mut self.rest);
-        match self.history.push(line) {
-            Some((link, Kind::Open)) => {
-                self.open.insert(link);
-            }
-            Some((link, Kind::Close)) => {
-                self.open.remove(&link);
-            }
-            Some(_) => {}
-            None => self.rejected += 1,
+        if self.write_record(line).is_none() {
+            self.refused += 1;
         }
+    }
+
+    /// Returns `None` if the line is refused.
+    fn write_record(&mut self, line: Vec<u8>) -> Option<()> {
+        let (members, kind) = Members::parse(&line)?;
+        let link = Arc::<str>::from(&*members.link);
+        let is_close = matches!(kind, Kind::Close);
+        if let Some(open) = &self.open
+            && !is_close
+            && open.len() >= MAX_PROGRAM_LINKS
+            && !open.contains(&link)
+        {
+            return None;
+        }
+        let link = self.history.push(line, link, kind)?;
+        if let Some(open) = &mut self.open {
+            if is_close {
+                open.remove(&link);
+            } else {
+                open.insert(link);
+            }
+        }
+        Some(())
     }
 }
 

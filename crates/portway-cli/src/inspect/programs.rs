@@ -12,14 +12,14 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::history::History;
-use crate::limits::{MAX_INSPECTOR_BYTES, MAX_TAPPED_CONNECTIONS};
+use crate::limits::{MAX_INSPECTOR_BYTES, MAX_LONG_LINES, MAX_TAPPED_CONNECTIONS};
 use crate::output::{Failure, print_message};
 use crate::program::UNREACHABLE;
 
 /// The pause after an error that may occur again at once, such as too many open files.
 const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The size of a read.
+/// The size of a read. A program may hold an incomplete line of this size without a permit.
 const READ_BYTES: usize = 64 * 1024;
 
 /// Listens on a socket file, and prints its path.
@@ -36,15 +36,16 @@ pub(super) async fn listen(path: &Path) -> Result<Listener, Failure> {
 pub(super) async fn accept(listener: Option<Listener>, history: &Arc<History>) {
     let Some(listener) = listener else { return std::future::pending().await };
     let permits = Arc::new(Semaphore::new(MAX_TAPPED_CONNECTIONS));
+    let long_lines = Arc::new(Semaphore::new(MAX_LONG_LINES));
     let mut programs = JoinSet::new();
     loop {
         // The semaphore is never closed.
         let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
         match listener.accept_unix().await {
             Ok(stream) => {
-                let history = Arc::clone(history);
+                let (history, long_lines) = (Arc::clone(history), Arc::clone(&long_lines));
                 programs.spawn(async move {
-                    read(stream, &history).await;
+                    read(stream, &history, &long_lines).await;
                     drop(permit);
                 });
                 // Finished programs are removed.
@@ -56,9 +57,10 @@ pub(super) async fn accept(listener: Option<Listener>, history: &Arc<History>) {
     }
 }
 
-/// Reads the records of one program.
-async fn read(mut stream: UnixStream, history: &Arc<History>) {
-    let mut lines = history.writer();
+/// Reads the records of one program. `long_lines` are the permits for incomplete lines of more than [`READ_BYTES`].
+async fn read(mut stream: UnixStream, history: &Arc<History>, long_lines: &Semaphore) {
+    let mut lines = history.program_writer();
+    let mut long_line = None;
     let mut chunk = vec![0; READ_BYTES];
     loop {
         match stream.read(&mut chunk).await {
@@ -73,12 +75,19 @@ async fn read(mut stream: UnixStream, history: &Arc<History>) {
             print_message(format_args!("a program was disconnected: {problem}"));
             break;
         }
+        if lines.unfinished_bytes() <= READ_BYTES {
+            long_line = None;
+        } else if long_line.is_none() {
+            // The semaphore is never closed.
+            long_line = long_lines.acquire().await.ok();
+        }
     }
     lines.close_links("the program has disconnected from the inspector");
-    if lines.rejected() > 0 {
+    drop(long_line);
+    if lines.refused() > 0 {
         print_message(format_args!(
-            "a program has sent {} lines that are not records of a tap, see docs/tap.md",
-            lines.rejected()
+            "a program has sent {} lines that are not records of a tap or exceed a limit, see docs/tap.md",
+            lines.refused()
         ));
     }
 }

@@ -13,6 +13,7 @@ mod fixtures;
 mod framings;
 mod help;
 mod inspect;
+mod inspect_programs;
 mod inspect_records;
 mod inspecting;
 mod invalid_responses;

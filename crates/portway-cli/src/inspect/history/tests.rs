@@ -2,6 +2,7 @@
 
 use super::reader::Reader;
 use super::*;
+use crate::limits::MAX_LINK_CHARACTERS;
 
 /// A generator of random numbers: xorshift64*.
 struct Random(u64);
@@ -54,14 +55,14 @@ impl Page {
 
 #[test]
 fn each_page_reads_or_counts_each_message_once() {
-    for seed in 1..=40 {
+    for seed in 1..=20 {
         let mut random = Random(seed);
-        let history = History::new(500 + random.below(4_000));
-        let mut writer = history.writer();
+        let history = History::new(40_000 + random.below(40_000));
+        let mut writer = history.program_writer();
         let mut pages: Vec<(Reader, Page)> = Vec::new();
         let (mut open, mut closed, mut opened) = (Vec::new(), Vec::new(), 0);
         let mut total = [[0; 2]; 2];
-        for step in 0..600 {
+        for step in 0..2_000 {
             let record = match random.below(12) {
                 0 => {
                     // A link that reconnects uses its id again.
@@ -101,12 +102,13 @@ fn each_page_reads_or_counts_each_message_once() {
             let line = format!("{record}\n");
             let (first, rest) = line.as_bytes().split_at(random.below(line.len()));
             assert!(writer.write_all(first).and_then(|()| writer.write_all(rest)).is_ok());
-            assert!(history.lock().bytes <= history.max_bytes);
-            if random.below(100) == 0 {
+            assert_eq!(writer.refused, 0, "seed {seed}, step {step}");
+            assert!(step % 16 > 0 || used_bytes(&history) <= history.max_bytes);
+            if random.below(300) == 0 {
                 pages.push((history.reader(), Page::default()));
             }
             for (reader, page) in &mut pages {
-                if random.below(60) == 0 {
+                if random.below(200) == 0 {
                     page.read(&reader.read());
                 }
             }
@@ -118,19 +120,129 @@ fn each_page_reads_or_counts_each_message_once() {
             assert_eq!(page.counts, total, "seed {seed}");
             assert!(page.open.is_empty(), "seed {seed}: {:?}", page.open);
         }
-        assert!(writer.open.is_empty() && writer.rejected == 0);
+        assert!(writer.open.is_none_or(|open| open.is_empty()) && writer.refused == 0);
     }
+}
+
+/// Returns the memory of the records and of the links, after a check of the second.
+fn used_bytes(history: &History) -> usize {
+    let state = history.lock();
+    let opens = |link: &Link| link.opens.iter().map(|open| OPEN_BYTES + open.line.len()).sum::<usize>();
+    let links: usize = state.links.iter().map(|(id, link)| LINK_BYTES + id.len() + opens(link)).sum();
+    assert_eq!(links, state.link_bytes);
+    state.bytes + state.link_bytes
+}
+
+fn write_all(writer: &mut Lines, text: &str) {
+    assert!(writer.write_all(text.as_bytes()).is_ok());
 }
 
 #[test]
 fn a_line_that_is_not_a_record_is_ignored_and_counted() {
-    let history = History::new(1_000);
+    let history = History::new(10_000);
     let mut writer = history.writer();
-    for line in ["\n", "[]\n", "{}\n", "{\"kind\":\"open\"}\n", "{\"kind\":1,\"link\":\"a\"}\n", "\u{0}\n"] {
-        assert!(writer.write_all(line.as_bytes()).is_ok());
+    let gap = |name: &str, number: u64| {
+        let mut record = json!({ "kind": "gap", "at": 1, "link": "a", "direction": "sent", "messages": 1, "bytes": 1 });
+        record[name] = number.into();
+        record.to_string()
+    };
+    let open = |id: &str| json!({ "kind": "open", "at": 1, "link": id, "name": "n" }).to_string();
+    let not_records = [
+        "",
+        "[]",
+        "{}",
+        "{\"kind\":\"open\"}",
+        "{\"kind\":1,\"at\":1,\"link\":\"a\"}",
+        "\u{0}",
+        "{\"kind\":\"end\"}",
+        "{\"kind\":\"end\",\"at\":1,\"link\":\"a\"}",
+        "{\"kind\":\"opened\",\"at\":1,\"link\":\"a\"}",
+        "{\"kind\":\"open\",\"link\":\"a\"}",
+        "{\"kind\":\"open\",\"at\":-1,\"link\":\"a\"}",
+        "[\"open\",\"a\",1,null,null,null,null]",
+        " [\"open\",\"a\",1,null,null,null,null]",
+        &gap("messages", (1 << 53) + 1),
+        &gap("bytes", u64::MAX),
+        &gap("size", u64::MAX),
+        &gap("at", u64::MAX),
+        &open(""),
+        &open(&"é".repeat(MAX_LINK_CHARACTERS + 1)),
+    ];
+    for line in not_records {
+        write_all(&mut writer, &format!("{line}\n"));
     }
-    assert_eq!(writer.rejected(), 6);
+    assert!(writer.write_all(b"{\"kind\":\"open\",\"at\":1,\"link\":\"a\",\"name\":\"\xff\"}\n").is_ok());
+    assert_eq!(writer.refused(), not_records.len() as u64 + 1);
     assert!(history.reader().read().is_empty());
+    for line in [gap("messages", 1 << 53), open(&"é".repeat(MAX_LINK_CHARACTERS)), format!(" \t{}\r", open("a"))] {
+        write_all(&mut writer, &format!("{line}\n"));
+    }
+    assert_eq!(history.lock().records.len(), 3);
+}
+
+#[test]
+fn the_counts_of_dropped_messages_do_not_overflow() {
+    let history = History::new(2_000);
+    let mut writer = history.writer();
+    let most = 1_u64 << 53;
+    for _ in 0..3_000 {
+        let gap = json!({ "kind": "gap", "at": 1, "link": "a", "direction": "sent", "messages": most, "bytes": most });
+        write_all(&mut writer, &format!("{gap}\n"));
+    }
+    let lines = String::from_utf8_lossy(&history.reader().read()).into_owned();
+    assert!(lines.contains(&format!("\"bytes\":{},", u64::MAX)), "{lines}");
+}
+
+#[test]
+fn the_open_links_of_a_program_are_bounded_and_end_with_it() {
+    let history = History::new(16 << 20);
+    let mut writer = history.program_writer();
+    let message =
+        |link: usize| format!("{{\"kind\":\"message\",\"at\":1,\"link\":\"l{link}\",\"direction\":\"sent\"}}\n");
+    for link in 0..MAX_PROGRAM_LINKS + 10 {
+        // A link without a record `open` counts as well.
+        write_all(&mut writer, &message(link));
+    }
+    assert_eq!((writer.refused(), history.lock().links.len()), (10, MAX_PROGRAM_LINKS));
+    write_all(&mut writer, "{\"kind\":\"close\",\"at\":1,\"link\":\"l0\"}\n");
+    write_all(&mut writer, &message(MAX_PROGRAM_LINKS));
+    write_all(&mut writer, &message(MAX_PROGRAM_LINKS + 1));
+    assert_eq!(writer.refused(), 11);
+    writer.close_links("the end");
+    let mut other = history.program_writer();
+    while history.lock().links.len() > 1 {
+        write_all(
+            &mut other,
+            &format!("{{\"kind\":\"message\",\"at\":1,\"link\":\"m\",\"text\":\"{}\"}}\n", "x".repeat(10_000)),
+        );
+    }
+    assert_eq!(used_bytes(&history), history.lock().bytes + LINK_BYTES + 1);
+}
+
+#[test]
+fn the_memory_of_links_is_bounded() {
+    let history = History::new(100_000);
+    let name = "n".repeat(1_000);
+    let mut refused = 0;
+    for program in 0..10 {
+        let mut writer = history.program_writer();
+        for link in 0..100 {
+            let open = json!({ "kind": "open", "at": 1, "link": format!("{program}-{link}"), "name": name });
+            write_all(&mut writer, &format!("{open}\n"));
+            assert!(used_bytes(&history) <= history.max_bytes);
+        }
+        refused += writer.refused();
+    }
+    assert!((950..1_000).contains(&refused), "{refused}");
+    // A link without a record `open` is forgotten with its last record.
+    let mut writer = history.writer();
+    for link in 0..10_000 {
+        write_all(
+            &mut writer,
+            &format!("{{\"kind\":\"message\",\"at\":1,\"link\":\"l{link}\",\"text\":\"{name}\"}}\n"),
+        );
+        assert!(used_bytes(&history) <= history.max_bytes);
+    }
 }
 
 /// Returns the kind of each record of a link, and the name of an `open`.
@@ -142,7 +254,7 @@ fn kinds(lines: &[u8], link: &str) -> Vec<String> {
 
 #[test]
 fn a_link_that_reconnects_stays_open_when_its_earlier_close_is_dropped() {
-    let history = History::new(2_000);
+    let history = History::new(4_000);
     let mut writer = history.writer();
     let mut write = |record: serde_json::Value| assert!(writer.write_all(format!("{record}\n").as_bytes()).is_ok());
     let message =
