@@ -150,7 +150,7 @@ impl Shared {
             return refuse(StatusCode::FORBIDDEN, "Host must be the host and the port of the printed address");
         }
         let path = match self.path_after_token(request.uri().path()) {
-            _ if !has_own_origin(headers) => {
+            _ if !self.has_own_origin(headers) => {
                 return refuse(StatusCode::FORBIDDEN, "Origin must be the origin of the printed address");
             }
             None => return refuse(StatusCode::FORBIDDEN, "the address must have the token of the printed address"),
@@ -183,13 +183,24 @@ impl Shared {
     }
 
     /// Returns whether `Host` is this server. A page of another site could have its own name resolve to 127.0.0.1.
+    /// `localhost` may resolve to [::1], where another program could listen and receive the token.
     fn is_own_host(&self, request: &Request<Incoming>) -> bool {
-        let Some(host) = single(request.headers(), &header::HOST) else { return false };
+        let Some(host) = single(request.headers(), &header::HOST).filter(|host| *host == self.host()) else {
+            return false;
+        };
         // The authority of a request to a proxy must not differ.
         request.uri().authority().is_none_or(|authority| authority.as_str() == host)
-            && host.rsplit_once(':').is_some_and(|(name, port)| {
-                (name == "127.0.0.1" || name.eq_ignore_ascii_case("localhost")) && port == self.port.to_string()
-            })
+    }
+
+    /// Returns whether the request has no `Origin`, or the origin of this server.
+    fn has_own_origin(&self, headers: &HeaderMap) -> bool {
+        !headers.contains_key(header::ORIGIN)
+            || single(headers, &header::ORIGIN).and_then(|origin| origin.strip_prefix("http://")) == Some(&*self.host())
+    }
+
+    /// Returns the only accepted `Host`.
+    fn host(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
     }
 
     /// Returns the part of the path after the token, or `None` if the token is missing or wrong.
@@ -229,19 +240,6 @@ impl Shared {
             Some((Ok::<_, Infallible>(Frame::data(lines)), (reader, permit)))
         });
         with_body(StatusCode::OK, content_type, StreamBody::new(lines).boxed_unsync())
-    }
-}
-
-/// Returns whether the request has no `Origin`, or the origin of this server. `Host` must have been checked.
-fn has_own_origin(headers: &HeaderMap) -> bool {
-    if !headers.contains_key(header::ORIGIN) {
-        return true;
-    }
-    match (single(headers, &header::ORIGIN), single(headers, &header::HOST)) {
-        (Some(origin), Some(host)) => {
-            origin.strip_prefix("http://").is_some_and(|origin| origin.eq_ignore_ascii_case(host))
-        }
-        _ => false,
     }
 }
 
