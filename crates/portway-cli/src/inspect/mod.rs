@@ -21,7 +21,7 @@ pub(crate) use self::arguments::INSPECT_NOTES;
 pub(crate) use self::arguments::InspectArguments;
 use self::files::OpenedFile;
 use self::history::History;
-use self::page::Page;
+pub(crate) use self::page::Page;
 use self::server::{Server, Site};
 use crate::limits::{MAX_INSPECTOR_BYTES, TAP_FLUSH_TIMEOUT};
 use crate::output::{Failure, print_message};
@@ -35,9 +35,11 @@ pub(crate) fn run(arguments: &InspectArguments) -> Result<ExitCode, Failure> {
 
 async fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     let failure = |error: io::Error| Failure::new(UNREACHABLE, error.to_string());
-    let mut signals = Signals::listen().map_err(failure)?;
     let files = arguments.files.iter().map(|path| OpenedFile::read(path)).collect::<Result<_, _>>()?;
-    let inspector = Inspector::start(arguments.port, "portway inspect", files).await?;
+    let page = Page::load()?;
+    // A pipe or a terminal can block the reads above. Until the signals are registered, a signal ends the process.
+    let mut signals = Signals::listen().map_err(failure)?;
+    let inspector = Inspector::start(arguments.port, "portway inspect", page, files).await?;
     let listener = match &arguments.listen_records {
         Some(path) => Some(programs::listen(path).await?),
         None => None,
@@ -62,15 +64,15 @@ pub(crate) struct Inspector {
 
 impl Inspector {
     /// Starts the server for `portway tap`.
-    pub(crate) async fn for_tap() -> Result<Self, Failure> {
-        let inspector = Self::start(0, "portway tap", Vec::new()).await?;
+    pub(crate) async fn for_tap(page: Page) -> Result<Self, Failure> {
+        let inspector = Self::start(0, "portway tap", page, Vec::new()).await?;
         inspector.print_address();
         Ok(inspector)
     }
 
-    async fn start(port: u16, command: &'static str, files: Vec<OpenedFile>) -> Result<Self, Failure> {
+    async fn start(port: u16, command: &'static str, page: Page, files: Vec<OpenedFile>) -> Result<Self, Failure> {
         let history = History::new(MAX_INSPECTOR_BYTES);
-        let site = Site { page: Page::load()?, files, history: Arc::clone(&history), command };
+        let site = Site { page, files, history: Arc::clone(&history), command };
         let server = Server::listen(port, site).await?;
         let address = server.address();
         let (stop, stopped) = watch::channel(false);

@@ -22,11 +22,12 @@ const MARK: &[u8] = b"<meta name=\"portway-command\" content=\"session.json\" />
 
 /// The files of a page, by their paths from its address.
 #[derive(Debug)]
-pub(super) struct Page(HashMap<String, Bytes>);
+pub(crate) struct Page(HashMap<String, Bytes>);
 
 impl Page {
     /// Returns the page of the folder in `PORTWAY_INSPECTOR_PAGE`, or the embedded page.
-    pub(super) fn load() -> Result<Self, Failure> {
+    /// A pipe in the folder can block this call.
+    pub(crate) fn load() -> Result<Self, Failure> {
         match std::env::var_os(PAGE_VARIABLE) {
             Some(folder) => Self::read(&folder),
             None => Self::embedded(EMBEDDED),
@@ -44,10 +45,17 @@ impl Page {
     fn read(folder: &OsStr) -> Result<Self, Failure> {
         let name = folder.to_string_lossy();
         let failure = |problem| Failure::new(USAGE_OR_IO_FAILED, format!("{PAGE_VARIABLE}: {problem}"));
+        let unreadable = |error| failure(format!("cannot read {name}: {error}"));
+        let without_document = || failure(format!("{name} must contain index.html"));
+        let folder = Path::new(folder);
+        fs::read_dir(folder).map_err(unreadable)?;
+        // Another folder, for example a home folder, may be large.
+        if !folder.join("index.html").try_exists().map_err(unreadable)? {
+            return Err(without_document());
+        }
         let mut files = HashMap::new();
-        read_folder(Path::new(folder), "", &mut files)
-            .map_err(|error| failure(format!("cannot read {name}: {error}")))?;
-        Self::new(files).ok_or_else(|| failure(format!("{name} must contain index.html")))
+        read_folder(folder, "", &mut files).map_err(unreadable)?;
+        Self::new(files).ok_or_else(without_document)
     }
 
     /// Adds the mark to the document. Returns `None` if the files have no document.

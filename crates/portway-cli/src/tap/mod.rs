@@ -25,7 +25,7 @@ pub(crate) use self::arguments::TapArguments;
 pub(crate) use self::arguments::{TAP_NOTES, TAP_USAGE};
 use self::copy::Taps;
 use self::print::Printer;
-use crate::inspect::Inspector;
+use crate::inspect::{Inspector, Page};
 use crate::limits::TAP_FLUSH_TIMEOUT;
 use crate::output::{Failure, USAGE_OR_IO_FAILED, print_message};
 use crate::program::UNREACHABLE;
@@ -47,6 +47,8 @@ pub(crate) fn run(arguments: &TapArguments) -> Result<ExitCode, Failure> {
 
 async fn tap(arguments: &TapArguments) -> Result<ExitCode, Failure> {
     let failure = |error: io::Error| Failure::new(UNREACHABLE, error.to_string());
+    // A pipe can block this read. Until the signals are registered, a signal ends the process.
+    let page = if arguments.inspect { Some(Page::load()?) } else { None };
     let mut signals = Signals::listen().map_err(failure)?;
     let mut limits = Limits::DEFAULT;
     limits.message_bytes = arguments.max_bytes;
@@ -58,7 +60,10 @@ async fn tap(arguments: &TapArguments) -> Result<ExitCode, Failure> {
             })?,
         );
     }
-    let inspector = if arguments.inspect { Some(Inspector::for_tap().await?) } else { None };
+    let inspector = match page {
+        Some(page) => Some(Inspector::for_tap(page).await?),
+        None => None,
+    };
     if let Some(inspector) = &inspector {
         taps.push(Tap::to_writer(inspector.writer()).map_err(failure)?);
     }

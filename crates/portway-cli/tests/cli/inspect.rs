@@ -1,15 +1,18 @@
 //! `portway inspect`: the requests that the server answers or refuses, and the files.
 
 use std::error::Error;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
+use rustix::fs::OFlags;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::command::{TEST_TIMEOUT, Test};
@@ -291,5 +294,67 @@ fn a_missing_page_and_a_used_port_are_errors() -> Test {
     assert_eq!(run(&["inspect", "--port", &port], &page)?, (Some(3), expected));
     inspecting.signal(Signal::TERM)?;
     assert_eq!(inspecting.exit_code()?, Some(0));
+    Ok(())
+}
+
+fn make_fifo(path: &Path) -> Test {
+    assert!(Command::new("mkfifo").arg(path).status()?.success());
+    Ok(())
+}
+
+#[test]
+fn a_signal_ends_a_command_that_waits_for_a_pipe() -> Test {
+    let folder = tempfile::tempdir()?;
+    let (pages, blocked) = (folder.path().join("page"), folder.path().join("blocked"));
+    for page in [&pages, &blocked] {
+        fs::create_dir(page)?;
+        fs::write(page.join("index.html"), "")?;
+    }
+    let (file, asset) = (folder.path().join("fifo"), blocked.join("a.js"));
+    make_fifo(&file)?;
+    make_fifo(&asset)?;
+    let file_name = file.to_str().ok_or("no path")?;
+    for (arguments, page, fifo) in [
+        (&["inspect", "--open", file_name][..], &pages, &file),
+        (&["inspect"], &blocked, &asset),
+        (&["tap", "--inspect", "--", "cat"], &blocked, &asset),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_portway"));
+        let mut child = command.args(arguments).env("PORTWAY_INSPECTOR_PAGE", page).stdin(Stdio::piped()).spawn()?;
+        // The pipe has a reader when the command has opened it.
+        let start = Instant::now();
+        let flags = i32::try_from(OFlags::NONBLOCK.bits())?;
+        let writer = loop {
+            match OpenOptions::new().write(true).custom_flags(flags).open(fifo) {
+                Ok(writer) => break writer,
+                Err(error) => assert!(start.elapsed() < TEST_TIMEOUT, "{arguments:?}: {error}"),
+            }
+            thread::sleep(Duration::from_millis(5));
+        };
+        kill_process(Pid::from_child(&child), Signal::TERM)?;
+        let status = loop {
+            if let Some(status) = child.try_wait()? {
+                break status;
+            }
+            if start.elapsed() > TEST_TIMEOUT {
+                child.kill()?;
+                return Err(format!("{arguments:?}: the signal had no effect").into());
+            }
+            thread::sleep(Duration::from_millis(5));
+        };
+        assert_eq!(status.signal(), Some(Signal::TERM.as_raw()), "{arguments:?}");
+        drop(writer);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_folder_without_a_document_is_not_read() -> Test {
+    let folder = tempfile::tempdir()?;
+    // A read of the pipe would block.
+    make_fifo(&folder.path().join("a"))?;
+    let page = folder.path().to_string_lossy().into_owned();
+    let expected = format!("portway: PORTWAY_INSPECTOR_PAGE: {page} must contain index.html\n");
+    assert_eq!(run(&["inspect"], &page)?, (Some(2), expected));
     Ok(())
 }
