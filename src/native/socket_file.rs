@@ -94,7 +94,7 @@ pub(super) fn listen(path: &Path) -> io::Result<(SocketFile, UnixListener)> {
     // The bind resolves the path again, and may find another folder. A file that already exists in the folder of
     // `location` would then be taken for the file of the new socket.
     if location.file().map_err(named)?.is_some() {
-        return in_use(format!("{} already exists", path.display()));
+        return in_use(path, "a file of this name already exists");
     }
     let socket = UnixSocket::new_stream().map_err(named)?;
     // On Linux, the bind copies the mode of the socket to the file. Other systems refuse to set this mode, or ignore
@@ -128,7 +128,7 @@ pub(super) async fn find_stale(path: &Path) -> io::Result<Option<StaleSocket>> {
     let location = Location::of(path).map_err(named)?;
     let Some(file) = location.file().map_err(named)? else { return Ok(None) };
     if !is_socket(&file) {
-        return in_use(format!("{} already exists, and is not a socket", path.display()));
+        return in_use(path, "the file already exists, and is not a socket");
     }
     let identity = Identity::of(&file);
     expect_refusal(&location, identity).await?;
@@ -193,12 +193,12 @@ async fn expect_refusal(location: &Location, identity: Identity) -> io::Result<(
         Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound) => Ok(()),
         // `WouldBlock` means a full queue, so the socket is in use.
         Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(named(error)),
-        _ => in_use(format!("another listener is using {}", location.path.display())),
+        _ => in_use(&location.path, "another listener is using this socket"),
     }
 }
 
-fn in_use<T>(text: String) -> io::Result<T> {
-    Err(io::Error::new(io::ErrorKind::AddrInUse, text))
+fn in_use<T>(path: &Path, problem: &str) -> io::Result<T> {
+    Err(io::Error::new(io::ErrorKind::AddrInUse, format!("{}: {problem}", path.display())))
 }
 
 /// Distinguishes a file from a later file of the same name. Some file systems reuse the number of an inode at once. So

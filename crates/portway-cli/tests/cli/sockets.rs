@@ -64,3 +64,33 @@ async fn a_socket_in_the_abstract_namespace_is_named_with_an_at_sign() -> Test {
     assert!(outcome.stderr.contains("cannot connect to @portway-nobody-listens-here: "), "{}", outcome.stderr);
     Ok(())
 }
+
+#[tokio::test]
+async fn a_command_names_the_path_that_it_cannot_listen_on() -> Test {
+    let folder = tempfile::tempdir()?;
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let page = tempfile::tempdir()?;
+    std::fs::write(page.path().join("index.html"), "")?;
+    std::fs::write(path("file"), "")?;
+    let _live = Listener::unix(path("live.sock"), Framing::Newline).await?;
+    for (name, problem) in [
+        ("file", "the file already exists, and is not a socket"),
+        ("live.sock", "another listener is using this socket"),
+        ("missing/a.sock", "No such file or directory (os error 2)"),
+    ] {
+        let socket = path(name);
+        for arguments in [
+            &["inspect", "--listen-records", &socket][..],
+            &["tap", "--listen", &socket, "--to", "127.0.0.1:1"],
+            &["serve", "--unix", &socket, "--", "cat"],
+        ] {
+            let mut command = portway(arguments);
+            let output = timeout(TEST_TIMEOUT, command.env("PORTWAY_INSPECTOR_PAGE", page.path()).output()).await??;
+            let stderr = String::from_utf8(output.stderr)?;
+            assert_eq!(output.status.code(), Some(3), "{arguments:?}: {stderr}");
+            let start = format!("portway: cannot listen on {socket}: ");
+            assert!(stderr.starts_with(&start) && stderr.contains(problem), "{arguments:?}: {stderr}");
+        }
+    }
+    Ok(())
+}
