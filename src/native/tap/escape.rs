@@ -3,7 +3,7 @@
 
 use std::vec::Vec;
 
-const ONES: u64 = u64::MAX / 255;
+use crate::codec::json::special_bytes;
 
 /// Appends a text as a JSON string (RFC 8259 §7).
 pub(super) fn push_escaped(text: &str, out: &mut Vec<u8>) {
@@ -69,17 +69,6 @@ pub(super) fn push_number(mut number: usize, out: &mut Vec<u8>) {
         }
     }
     out.get_mut(start..).unwrap_or_default().reverse();
-}
-
-/// Sets the top bit of each byte that is a quote, a backslash or a control character. A borrow may also set the top bit
-/// of later bytes. So only the first marked byte is reliable.
-const fn special_bytes(bytes: u64) -> u64 {
-    let quote = bytes ^ (ONES * b'"' as u64);
-    let backslash = bytes ^ (ONES * b'\\' as u64);
-    let is_control = bytes.wrapping_sub(ONES * 0x20) & !bytes;
-    let is_quote = quote.wrapping_sub(ONES) & !quote;
-    let is_backslash = backslash.wrapping_sub(ONES) & !backslash;
-    (is_control | is_quote | is_backslash) & (ONES << 7)
 }
 
 #[cfg(test)]

@@ -98,7 +98,7 @@ fn few_programs_hold_a_long_line_at_a_time() -> Test {
         let line = format!("{long}\n");
         move || waiting.write_all(line.as_bytes()).map(|()| waiting)
     });
-    // Programs with short lines are read all the same.
+    // The command still reads programs with short lines.
     let mut short = UnixStream::connect(&socket)?;
     for number in 0..10 {
         let record = message("short", &number.to_string());

@@ -115,7 +115,7 @@ fn a_stopped_page_costs_the_link_nothing_and_its_loss_is_counted() -> Test {
     }
     let mut late = inspecting.records()?;
     let late_first = late.next()?.ok_or("no record")?;
-    // The record `open` is no longer in the history, and is sent to a new page all the same.
+    // The history no longer has the record `open`, but the server sends the record to each new page.
     assert_eq!(late_first, first);
     let mut shown = [vec![first], vec![late_first]];
     for (page, records) in [&mut stopped, &mut late].into_iter().zip(&mut shown) {
@@ -151,7 +151,7 @@ fn the_number_of_pages_is_bounded() -> Test {
     let refused = inspecting.get("records", "")?;
     let expected = "at most 5 pages can read the records; close another page first\n";
     assert_eq!((refused.status, refused.text().as_str()), (503, expected));
-    // The files of the page are served all the same.
+    // The server still serves the files of the page.
     assert_eq!(inspecting.get("", "")?.status, 200);
     pages.pop();
     let start = Instant::now();

@@ -43,6 +43,7 @@ pub use encode::{encode, encode_into, encode_notification_into, encode_response_
 pub use members::members;
 pub use raw::raw_value;
 pub use response_ids::{UndecodableMessage, find_response_ids};
+pub use scan::special_bytes;
 pub use validate::{is_json, validate};
 
 use crate::message::{ErrorObject, Fault, Id, Payload};

@@ -320,9 +320,11 @@ fn from_special(mut rest: &[u8]) -> &[u8] {
     rest.get(length..).unwrap_or_default()
 }
 
-/// Sets the highest bit of each byte that is a quote, a backslash or a control character. Only the lowest set bit is
-/// reliable, since a subtraction may borrow from higher bytes.
-const fn special_bytes(bytes: u64) -> u64 {
+/// Sets the top bit of each byte that is a quote, a backslash or a control character. A borrow may also set the top bit
+/// of later bytes. So only the first marked byte, from the lowest byte on, is reliable.
+#[inline]
+#[must_use]
+pub const fn special_bytes(bytes: u64) -> u64 {
     const ONES: u64 = u64::MAX / 255;
     let quote = bytes ^ (ONES * b'"' as u64);
     let backslash = bytes ^ (ONES * b'\\' as u64);
