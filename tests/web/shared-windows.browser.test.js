@@ -2,7 +2,7 @@
 
 import { assert } from "chai";
 import { afterThisTest } from "./support/cleanup.js";
-import { connected } from "./support/connections.js";
+import { connected, recordSessions } from "./support/connections.js";
 import { openIframe, frameIndex, origins, scriptedIframe, untilReady } from "./support/iframes.js";
 import { pause, rejection, until } from "./support/outcomes.js";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, connect, init, windowTransport } from "./support/portway.js";
@@ -87,6 +87,16 @@ describe("a session with an iframe that was appended again, and a transport on t
       if (n % 2 === 1 && reason !== undefined) assert.equal(reason.reason, "session-ended");
       else assert.equal(value, `${n % 2 === 0 ? "client" : "session"} ${n >> 1}`);
     }
+  });
+
+  it("begin again with the new window, although its peer sends no hello", async () => {
+    const element = await openIframe("frame.html", { origin, query: { origin: origins.own } });
+    const { events, ...options } = recordSessions({ origin, heartbeat: 100 });
+    const session = await connected(element, options);
+    await appendAgain(element);
+    await until(() => events.includes("session-ended"), "the end of the session was not noticed");
+    assert.equal(await session.request("later", [0, "again"], { timeout: 5_000 }), "again");
+    assert.deepEqual(events, [1, "session-ended", 2]);
   });
 
   it("respond to a request once, from the end that has the method", async () => {

@@ -27,7 +27,7 @@ export function resolveTarget(target, origin) {
   const isChannel = typeof target.postMessage === "function" && typeof target.addEventListener === "function";
   if (isChannel) return channelTarget(target);
   throw new TypeError(
-    "connect() takes an iframe, a window, a worker or a port; for anything else, make a transport { send, onMessage }",
+    "connect() takes an iframe, window, worker or port; for anything else, make a transport { send, onMessage }",
   );
 }
 
@@ -88,7 +88,7 @@ function windowTarget(currentWindow, origin, frame) {
       // runs in another window.
       if (frame?.ownerDocument?.defaultView && frame.ownerDocument !== globalThis.document) {
         return peerGoneError(
-          "the iframe is in the document of another window: call connect() in a script of that window",
+          "the iframe is in the document of another window: call connect() in that window",
         );
       }
       const window = currentWindow();

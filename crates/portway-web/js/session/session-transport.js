@@ -412,7 +412,11 @@ export class SessionTransport {
     const { closedReason, currentWindow } = this.#target;
     const error = closedReason();
     if (error) return this.#endSession(error, false);
-    if (this.#peer && this.#window !== currentWindow?.()) this.#endSession(sessionEndedError(ANOTHER_DOCUMENT), true);
+    if (this.#peer && this.#window !== currentWindow?.()) {
+      this.#endSession(sessionEndedError(ANOTHER_DOCUMENT), true);
+      // A peer without sessions sends no hello, so this side sends one to the new window.
+      if (this.#state !== CLOSED) this.#handshake.start();
+    }
     const heartbeat = this.#heartbeat;
     const isSuspected = this.#state === RELOAD_SUSPECTED;
     const maxSilence = isSuspected ? RELOAD_SILENCE : this.#heartbeatMs;

@@ -57,7 +57,7 @@ export function webSocketTransport(url, options = {}) {
     reconnect,
   } = options;
   if (typeof WebSocket !== "function")
-    throw new TypeError("the option WebSocket must be a constructor, such as that of `ws`");
+    throw new TypeError("the option WebSocket must be a constructor, like that of `ws`");
   checkNumbers({ heartbeat: heartbeat || 0, connectTimeout, maxMessage });
   let policy = new ReconnectPolicy(reconnect);
   /** @type {any} The socket of the attempt or of the connection. */
