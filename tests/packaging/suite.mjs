@@ -2,15 +2,31 @@
 
 import { writeFileSync } from "node:fs";
 
+/** The maximum time of one test, in ms. */
+const LIMIT_MS = 300_000;
+
 export class Suite {
   #passed = 0;
   #failures = [];
+  #limitMs;
+  #onTimeout;
 
-  /** Runs one test. Resolves to the result of `body`, or to `undefined` if `body` fails. */
+  /** `onTimeout` runs after a test that has not ended within `limitMs`. The next test waits for it. */
+  constructor({ limitMs = LIMIT_MS, onTimeout = async () => {} } = {}) {
+    this.#limitMs = limitMs;
+    this.#onTimeout = onTimeout;
+  }
+
+  /** Runs one test. Resolves to the result of `body`, or to `undefined` if `body` fails or does not end in time. */
   async test(name, body) {
     const start = Date.now();
+    let timer;
+    const timeout = new Promise((_, reject) => {
+      const error = new Error(`the test must end within ${this.#limitMs / 1000} s, but it still runs`);
+      timer = setTimeout(() => reject(error), this.#limitMs);
+    });
     try {
-      const value = await body();
+      const value = await Promise.race([body(), timeout]);
       this.#passed += 1;
       console.log(`✓ ${name} (${Date.now() - start} ms)`);
       return value;
@@ -18,6 +34,9 @@ export class Suite {
       const message = error?.name === "AssertionError" ? error.message : (error?.stack ?? String(error));
       this.#failures.push({ name, message });
       console.log(`✗ ${name} (${Date.now() - start} ms)\n${message.replace(/^/gm, "    ")}`);
+      if (Date.now() - start >= this.#limitMs) await this.#onTimeout();
+    } finally {
+      clearTimeout(timer);
     }
   }
 

@@ -116,6 +116,8 @@ impl Verdict {
 #[derive(Default)]
 pub(crate) struct Report {
     rows: Vec<(String, String, Counts)>,
+    /// The suite, the engine and the text of each failure, in the order of their reports.
+    failures: Vec<(String, String, String)>,
 }
 
 impl Report {
@@ -123,6 +125,9 @@ impl Report {
     pub(crate) fn add(&mut self, suite: &str, engine: &str, verdict: Verdict) {
         let position = self.rows.iter().rposition(|(row, ..)| row == suite).map_or(self.rows.len(), |last| last + 1);
         self.rows.insert(position, (suite.to_owned(), engine.to_owned(), verdict.counts));
+        for failure in verdict.failures {
+            self.failures.push((suite.to_owned(), engine.to_owned(), failure));
+        }
     }
 
     pub(crate) fn total(&self) -> Counts {
@@ -136,9 +141,15 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "\n{:<14}{:<12}{:>8}{:>8}{:>9}", "suite", "engine", "passed", "failed", "skipped")?;
+        let longest = self.rows.iter().map(|(suite, ..)| suite.len()).max().unwrap_or(0);
+        let width = longest.max("suite".len()) + 2;
+        writeln!(f, "\n{:<width$}{:<12}{:>8}{:>8}{:>9}", "suite", "engine", "passed", "failed", "skipped")?;
         for (suite, engine, Counts { passed, failed, skipped }) in &self.rows {
-            writeln!(f, "{suite:<14}{engine:<12}{passed:>8}{failed:>8}{skipped:>9}")?;
+            writeln!(f, "{suite:<width$}{engine:<12}{passed:>8}{failed:>8}{skipped:>9}")?;
+        }
+        // The lines of a failed suite may be far above. So the end of the output repeats the failures.
+        for (suite, engine, failure) in &self.failures {
+            writeln!(f, "\nFAILED {suite} {engine}: {failure}")?;
         }
         writeln!(f, "\n{}", self.total())
     }
@@ -263,6 +274,15 @@ mod tests {
         assert_eq!(report.to_string().lines().last(), Some("7 passed, 0 failed"));
         report.add("js", "webkit", verdict(0, 1));
         assert_eq!(report.to_string().lines().last(), Some("7 passed, 0 failed, 1 skipped"));
+    }
+
+    #[test]
+    fn the_failures_are_repeated_between_the_table_and_the_total() {
+        let mut report = Report::default();
+        report.add("js", "webkit", Verdict::broken("ports close".to_owned()));
+        let text = report.to_string();
+        let lines: Vec<_> = text.lines().filter(|line| !line.is_empty()).collect();
+        assert_eq!(lines.get(2..), Some(&["FAILED js webkit: ports close", "0 passed, 1 failed"][..]));
     }
 
     #[test]
