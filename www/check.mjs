@@ -15,11 +15,12 @@ const { server, url } = await serve();
 const browser = await launch();
 
 try {
-  // Each page has its own cache and storage.
-  const open = async () => {
+  // Each page has its own cache and storage. `prepare` runs before the playground loads.
+  const open = async (prepare) => {
     const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme: "light" });
     const screenshot = (name) => page.screenshot({ path: `${screenshots}${name}.png` });
     const playground = new Playground(page, screenshot, { server, open });
+    await prepare?.(page);
     await page.goto(url);
     return playground;
   };

@@ -1,12 +1,14 @@
 // The steps of the end-to-end check. The steps run in order on one page, which is not reset between steps.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { assertListed, exchange, logMessages } from "./crossed-messages.mjs";
 import { holdResponses } from "./held-responses.mjs";
 
 const app = readFileSync(new URL("../sample/src/App.tsx", import.meta.url), "utf8").split("\n");
 const throwLine = app.findIndex((line) => line.includes("throw new Error")) + 1;
 // The file ends with a line break, so appended text is on a new line.
 const invalidCode = "export const = 1;";
+const messageCount = 10_000;
 
 export const steps = [
   [
@@ -330,6 +332,27 @@ export const steps = [
         other.assertNoErrors();
       } finally {
         release();
+        await other.page.close();
+      }
+    },
+  ],
+
+  [
+    "the panel lists 10 000 random messages of the preview and all messages of the worker, as they have crossed",
+    async (playground) => {
+      const seed = Number(process.env.PORTWAY_SEED ?? Math.floor(Math.random() * 2 ** 32));
+      console.log(`    PORTWAY_SEED=${seed}`);
+      const other = await playground.open(logMessages);
+      try {
+        await other.waitForFirstBuild();
+        await other.waitUntilVisible(other.preview.getByRole("cell", { name: "Aurelia" }));
+        await other.showMessages();
+        await other.panel.evaluate(({ context: { model } }) => model.configure({ limit: 1e6, bytes: 2 ** 30 }));
+        const frame = other.page.frames().find((each) => each.url().endsWith("preview.html"));
+        await exchange(frame, seed, messageCount);
+        await assertListed(other, frame, messageCount);
+        other.assertNoErrors();
+      } finally {
         await other.page.close();
       }
     },

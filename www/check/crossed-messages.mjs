@@ -1,0 +1,83 @@
+// Logs the messages that cross the boundaries of a playground, and compares them with the messages that its panel lists.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { assertShown } from "../../tests/inspector/story/shown.mjs";
+
+const story = (name) => readFileSync(new URL(`../../tests/inspector/story/${name}.js`, import.meta.url), "utf8");
+/** The code of a module, for a function whose result has the exports. */
+const exportsOf = (name, ...names) =>
+  `(() => { ${story(name).replace(/^export /gm, "")}; return { ${names.join(", ")} }; })()`;
+
+/**
+ * Logs the messages in each document of a page, from its beginning. `workerLog` has the messages of the page and its
+ * worker. `windowLog` has the messages that the document has received from another window. A log of sent messages
+ * cannot exist there, because a script cannot replace `postMessage` of a window with another origin.
+ */
+export async function logMessages(page) {
+  await page.addInitScript(`{
+    const { log, logArrivals, logPosts } = ${exportsOf("describe", "log", "logArrivals", "logPosts")};
+    logArrivals([Worker]);
+    logPosts(Worker.prototype, "postMessage");
+    globalThis.workerLog = log;
+  }
+  {
+    const { log, logArrivals } = ${exportsOf("describe", "log", "logArrivals")};
+    logArrivals([Window]);
+    globalThis.windowLog = log;
+  }`);
+}
+
+/** Makes random calls and console entries in the preview until this number of messages has crossed. */
+export function exchange(frame, seed, count) {
+  return frame.evaluate(`(async () => {
+    const { randomOf, randomJson } = ${exportsOf("random", "randomOf", "randomJson")};
+    const random = randomOf(${seed});
+    const levels = ["log", "info", "warn", "debug"];
+    let crossed = 0;
+    while (crossed < ${count}) {
+      const calls = [];
+      for (let n = 0; n < 100; n += 1) {
+        if (random(2) === 0) {
+          console[levels[random(4)]](randomJson(random), randomJson(random));
+          crossed += 1;
+        } else {
+          calls.push(fetch(["/ships.json", "/main.css", "/missing?" + random(1000)][random(3)]));
+          crossed += 2;
+        }
+      }
+      await Promise.all(calls);
+    }
+  })()`);
+}
+
+/** Checks that the panel lists the messages of both boundaries: each message, once, and in its order. */
+export async function assertListed(playground, frame, count) {
+  const { page, panel } = playground;
+  const logs = async () => ({
+    worker: await page.evaluate("workerLog"),
+    near: await page.evaluate("windowLog"),
+    far: await frame.evaluate("windowLog"),
+  });
+  const rowsOf = (link) => panel.evaluate(rowsOfLink, link);
+  const { worker, near, far } = await logs();
+  const expected = near.received.length + far.received.length;
+  await playground.until(`the panel lists ${expected} messages of the preview`, async () => {
+    const { length } = await rowsOf("preview");
+    return length >= expected || length;
+  });
+  assertShown(await rowsOf("preview"), both(far.received, near.received), count);
+  assertShown(await rowsOf("build worker"), both(worker.sent, worker.received), 2);
+  assert.deepEqual(await logs(), { worker, near, far }, "no message may cross during the comparison");
+}
+
+/** The logs of both ends, where one end has logged each direction. */
+function both(sent, received) {
+  return { near: { sent, received }, far: { sent: received, received: sent } };
+}
+
+/** Reads the rows of a link in the page, with their texts, in the order of the messages. */
+function rowsOfLink({ context: { model } }, name) {
+  const links = model.core.links();
+  const rows = [...model.core.shown()].map((seq) => ({ ...model.core.row(seq), text: model.textOf(seq) ?? null }));
+  return rows.filter(({ link, kind }) => links[link].name === name && kind !== "open");
+}
