@@ -177,7 +177,7 @@ export class RequestDispatcher {
 
   /**
    * Aborts all running requests, without replies. `end` is the error of an ended session; another session may follow.
-   * `end` is undefined if the link has closed.
+   * `end` is undefined if the link has closed, or if the wasm has trapped.
    */
   abortAll(end) {
     const running = this.#running.filter(Boolean);

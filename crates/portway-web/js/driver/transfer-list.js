@@ -74,8 +74,9 @@ function isRefused(port) {
 
 /**
  * Returns a number by which a transfer list is sorted, in ascending order. Objects that are not buffers come first.
- * Buffers of whole pages (64 KiB) follow, the smaller ones first. Such a buffer may be the memory of a wasm instance,
- * which only the transfer itself refuses. All other buffers can be transferred, and are last.
+ * Buffers of whole pages (64 KiB) follow, the smaller ones first. Such a buffer may be the memory of a wasm instance.
+ * Only the attempt to transfer it shows that it cannot be transferred. All other buffers can be transferred, and are
+ * last.
  */
 function transferPriority(item) {
   const bytes = item?.byteLength;

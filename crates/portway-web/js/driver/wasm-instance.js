@@ -53,7 +53,7 @@ function trapError({ trap }) {
   return callError("wasm-died", text, trap);
 }
 
-/** Notifies the users of an instance of its trap, in a microtask. */
+/** In a microtask, notifies the users of an instance that the instance has trapped. */
 function notifyTrapped(instance) {
   if (instance.users.size === 0) return;
   const users = instance.users;

@@ -14,7 +14,7 @@ import { sinkOf } from "./sinks.js";
 /** The maximum number of records of one batch, and the cost after which a batch ends. They limit the time of a task. */
 const BATCH_RECORDS = 500;
 const BATCH_BYTES = 262_144;
-/** The delay (ms) between a record and its batch. A task for each message would cost more than the tap. */
+/** The delay (ms) between a record and its batch. A task for each message would take more time than the recording. */
 const RUN_DELAY_MS = 20;
 /** The approximate memory of a record without its text, in bytes. */
 const RECORD_BYTES = 100;
@@ -31,7 +31,7 @@ export class TapRecorder {
   isDestroyed = false;
   /**
    * @internal Whether a record was dropped. Then all records are dropped until the sink has taken a batch, so messages
-   * need not be described: the caller calls `skip`.
+   * need not be described: the caller calls `skip` in place of `push`.
    */
   isFull = false;
   #maxBytes;

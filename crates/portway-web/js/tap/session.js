@@ -27,7 +27,7 @@ class SessionTapper {
   /** The peer of the session. */
   #peer;
   #hadSession = false;
-  /** The key of the goodbyes of the peer, which the peer sends over the port. */
+  /** The key that the peer has sent over the port. The goodbyes of the peer contain this key. */
   #key;
   /** Whether the port of the session was closed. The end of the session is recorded when its reason is known. */
   #isEnding = false;
@@ -122,7 +122,7 @@ class SessionTapper {
       if (data?.method === "rpc.key") this.#key = data.params?.key;
       this.#receive(data);
     };
-    // This listener precedes the listener of the session.
+    // This listener precedes the listener of the session, so a message is recorded before it is handled.
     port.addEventListener("message", onMessage);
     const restore = [
       () => port.removeEventListener("message", onMessage),

@@ -120,9 +120,9 @@ export class GuestRing {
 
   /** Reserves room for a piece of output before it is posted. Blocks while too much output is not acknowledged. */
   reserve(bytes) {
-    let waiting;
-    while ((waiting = Atomics.load(this.#words, OUTPUT)) >= MAX_UNREAD_OUTPUT)
-      Atomics.wait(this.#words, OUTPUT, waiting);
+    let unacknowledged;
+    while ((unacknowledged = Atomics.load(this.#words, OUTPUT)) >= MAX_UNREAD_OUTPUT)
+      Atomics.wait(this.#words, OUTPUT, unacknowledged);
     Atomics.add(this.#words, OUTPUT, cost(bytes));
   }
 }
