@@ -370,7 +370,7 @@ export interface JSONRPCServer<M extends MethodMap<M> = any, Remote extends Meth
 /** Options of `JSONRPCPeer`. */
 export interface PeerOptions extends ClientOptions, ServerOptions {}
 
-/** Names that the language, consoles, test runners and frameworks look up in any object. */
+/** Names that code looks up in any object. So `remote` has no methods with these names. */
 type WellKnownName =
   | "then"
   | "toJSON"
