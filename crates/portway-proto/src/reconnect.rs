@@ -97,7 +97,7 @@ impl Verdict {
     /// (missing extension), 3000 (unauthorized), 3003 (forbidden), and 4400 to 4499 except 4408 and 4429. Servers use
     /// the codes 4400 to 4499 like the statuses 400 to 499 of HTTP. For example, 4408 is a timeout, and 4429 is too
     /// many requests. After 1012 (service restart) and 1013 (try again later), the verdict is [`Verdict::WaitLonger`].
-    /// After all other codes, the verdict is [`Verdict::BackOff`]. One of these codes is 1000, because servers send
+    /// After all other codes, the verdict is [`Verdict::BackOff`]. 1000 is one of these codes, because servers send
     /// 1000 when they restart.
     #[must_use]
     pub const fn of(code: Option<u16>) -> Self {

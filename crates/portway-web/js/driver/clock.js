@@ -6,9 +6,9 @@ import { MAX_TIMEOUT_MS, setTimer } from "./timers.js";
 
 /**
  * If the timer fires late, the timeouts are handled after a further delay: the lateness plus `MIN_GRACE_MS`, but at
- * most `MAX_GRACE_MS`. A message that was sent before the timer fired may arrive during this delay, because browsers do
- * not keep the order between timers and messages of ports. In WebKit, the message passes through another process, which
- * may be busy.
+ * most `MAX_GRACE_MS`. Browsers do not keep the order between timers and messages of ports. So a message that was sent
+ * before the timer fired may arrive during this delay. In WebKit, the message passes through another process, which may
+ * be busy.
  */
 const MIN_GRACE_MS = 10;
 const MAX_GRACE_MS = 250;

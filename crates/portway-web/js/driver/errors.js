@@ -157,8 +157,8 @@ function reviveError(value, depth) {
 
 /**
  * Returns the error object for a value that a handler has thrown. `errorData` is the option of the server. If
- * `errorData` throws, `link` reports the exception. Of a thrown error, only the members that this file names are sent.
- * Libraries store headers, tokens and paths in other members.
+ * `errorData` throws, `link` reports the exception. The response has only those members of a thrown error that this
+ * file names: libraries store headers, tokens and paths in other members.
  */
 export function serializeError(thrown, signal, errorData, link) {
   const member = (key) => orUndefined(() => thrown[key]);
@@ -187,8 +187,8 @@ function ownDataOf(thrown) {
 }
 
 /**
- * Returns the `data` for a thrown error that has no own `data`. The returned object has the members of the thrown
- * error, except those that the error object of the response already has: the message, and a valid code.
+ * Returns the `data` for a thrown error that has no own `data`. The `data` has the members of the thrown error, without
+ * those that the error object of the response already has: the message, and a valid code.
  */
 function defaultData(thrown, hasCode) {
   const budget = { values: MAX_ERROR_VALUES, characters: MAX_ERROR_CHARACTERS, seen: new Set() };

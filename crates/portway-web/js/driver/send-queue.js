@@ -11,8 +11,8 @@ import { ParamsIsolator } from "./shared-params.js";
 import { snapshotIfSmall } from "./snapshot.js";
 
 /**
- * The number of microtasks by which an item of a stream extends a turn. An async generator needs them to produce its
- * next item, which is then sent in the same turn.
+ * The number of microtasks by which an item of a stream extends a turn. An async generator needs these microtasks to
+ * produce its next item, which is then sent in the same turn.
  */
 const EXTRA_MICROTASKS = 4;
 

@@ -16,7 +16,7 @@ export function validateWindow(window) {
 
 /**
  * The reasons of errors that arise on this side. The link ends the call with such an error, but does not cancel the
- * call at the peer. So the stream cancels it.
+ * call at the peer. So the stream cancels the call.
  */
 const LOCAL_REASONS = ["destroyed", "unresponsive", "wasm-died"];
 

@@ -37,8 +37,9 @@ export function closePort(port) {
 }
 
 /**
- * Returns whether a port is known to be closed. The check posts a port through itself. If the port is open, this throws
- * in every engine. If the port is closed, this throws in Node and Bun, but not in Chromium and WebKit.
+ * Returns whether a port is known to be closed. The check posts a port through itself. If the port is open,
+ * `postMessage` throws in every engine. If the port is closed, it throws in Node and Bun, but not in Chromium and
+ * WebKit.
  */
 export function isClosedPort(port) {
   // Objects that only act as ports are not checked, because such an object may accept any list and stay usable.

@@ -19,7 +19,7 @@ class SessionTapper {
   #transport;
   #channel;
   #point;
-  /** The functions that restore the transport and its target, and by port, the functions that restore the ports. */
+  /** The functions that restore the transport and its target. `#ports` has the functions that restore each port. */
   #restore;
   #ports = new Map();
   /** The newest id of this side's hellos, and the previous id. Late answers to the previous hello may arrive. */
@@ -89,7 +89,7 @@ class SessionTapper {
     this.#point.close(reason);
   }
 
-  /** A peer that does not support sessions has no port: its messages cross on the target itself. */
+  /** Whether the peer does not support sessions. Such a peer has no port: its messages cross on the target itself. */
   get #hasPlainPeer() {
     return this.#peer !== undefined && this.#peer.port.start === undefined;
   }

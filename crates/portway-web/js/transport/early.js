@@ -31,7 +31,9 @@ function isMessageOrBatch(data) {
 const isId = (id) => typeof id === "number" || (typeof id === "string" && id.length <= MAX_ID_LENGTH);
 
 if (handled.take === undefined && typeof globalThis.addEventListener === "function") {
-  /** The buffered events by sender. A transport reads their data later, because reading makes the engine copy it. */
+  /**
+   * The buffered events by sender. A transport reads their data later, because an engine copies data when it is read.
+   */
   let buffered = new Map();
   let count = 0;
   let hasWarned = false;
