@@ -27,7 +27,7 @@ pub fn json(bytes: &[u8]) {
 fn check(bytes: &[u8], profile: &Profile, limits: &Limits) {
     let incoming = json::decode(bytes, profile, limits);
     // A request in the usual form is decoded in another way than other texts, such as a text that begins with
-    // whitespace.
+    // whitespace. Both ways must have the same result.
     let spaced = [b" ".as_slice(), bytes].concat();
     if spaced.len() <= limits.message_bytes {
         assert_eq!(format!("{incoming:?}"), format!("{:?}", json::decode(&spaced, profile, limits)));
@@ -75,7 +75,7 @@ fn check_round_trip(message: Message<Payload>, profile: &Profile, limits: &Limit
     };
     let text = json::encode(&Outgoing::Single(message));
     assert!(!text.contains(['\n', '\r']), "the text has more than one line: {text}");
-    // Every number is in the range of a double, and every string is Unicode text.
+    // Every number is in the range of a double, and every string is Unicode text, so serde_json must accept the text.
     if let Err(error) = serde_json::from_str::<Value>(&text) {
         assert!(error.to_string().starts_with("recursion limit"), "{error}: {text}");
     }

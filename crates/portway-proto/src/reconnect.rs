@@ -97,7 +97,7 @@ impl Verdict {
     /// (missing extension), 3000 (unauthorized), 3003 (forbidden), and 4400 to 4499 except 4408 and 4429. Servers use
     /// the codes 4400 to 4499 like the statuses 400 to 499 of HTTP. For example, 4408 is a timeout, and 4429 is too
     /// many requests. After 1012 (service restart) and 1013 (try again later), the verdict is [`Verdict::WaitLonger`].
-    /// After all other codes, the verdict is [`Verdict::BackOff`]. One of these codes is 1000, because servers send
+    /// After all other codes, the verdict is [`Verdict::BackOff`]. 1000 is one of these codes, because servers send
     /// 1000 when they restart.
     #[must_use]
     pub const fn of(code: Option<u16>) -> Self {
@@ -121,8 +121,7 @@ pub struct Reconnect {
     delay: u64,
     /// The time of the next change of the state, from `Open` to `Held` or from `Waiting` to `Connecting`.
     due: Option<u64>,
-    /// Whether `hurry` has started an attempt. False again after a delay has ended by its time, or after a connection
-    /// is held.
+    /// Whether `hurry` has started an attempt. False again once a whole delay has passed, or once a connection is held.
     hurried: bool,
 }
 
@@ -227,8 +226,8 @@ impl Reconnect {
 
     /// Starts an attempt before the end of the delay. Call this method after an event that may help, for example if the
     /// network is available or the page is visible. Returns whether the attempt starts. After one such attempt, the
-    /// method returns false until a delay has ended by its time, or until a connection is held. So frequent events do
-    /// not cause frequent connections.
+    /// method returns false until a whole delay has passed, or until a connection is held. So frequent events do not
+    /// cause frequent connections.
     pub fn hurry(&mut self) -> bool {
         let is_granted = self.state == State::Waiting && !self.hurried;
         if is_granted {

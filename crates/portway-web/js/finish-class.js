@@ -4,7 +4,7 @@ import { define } from "./driver/errors.js";
 
 /**
  * Adds the shared members to a class and returns the class. The callers mark the call as pure, so that a bundler can
- * remove an unused class. Otherwise it would keep the class, because the call may have side effects.
+ * remove an unused class. Otherwise the bundler would keep the class, because the call may have side effects.
  * @template {new (...args: any[]) => { destroy(): void }} C
  * @param {C} Class
  */

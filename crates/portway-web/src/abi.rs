@@ -325,7 +325,7 @@ impl ConnectionEntry {
     }
 }
 
-/// Creates an element of a batch.
+/// Creates the element for a message, alone or in a batch.
 // Two callers use this function. Inlining would duplicate its code.
 #[inline(never)]
 fn entry(class: Class, id: JsId, token: JsValueRef) -> Entry<JsValueRef> {

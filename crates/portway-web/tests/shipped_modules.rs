@@ -30,7 +30,7 @@ fn quoted<'a>(text: &'a str, beginnings: &'a [&str]) -> impl Iterator<Item = &'a
 }
 
 #[test]
-fn every_module_that_a_named_one_imports_is_named() {
+fn every_module_that_a_named_module_imports_is_named() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let rust = files(&root.join("src"), "rs");
     let named: BTreeSet<PathBuf> = rust

@@ -10,9 +10,9 @@ import type { ListenTarget, RPCTransport, TransferItem } from "./transports.js";
 /**
  * One method in a method map, which is a type with an entry for each method of a peer. An entry with `result` is a
  * request, an entry with `stream` yields items of that type, and an entry with neither is a notification. Without
- * `params`, the method has no parameters. With `params?`, they are optional, and the handler receives `undefined` if
- * they are absent. A handler without a return value has the result `null`. `progress` is the type of the values that
- * `context.progress` reports. Default: `any`.
+ * `params`, the method has no parameters. With `params?`, the parameters are optional, and the handler receives
+ * `undefined` if they are absent. A handler without a return value has the result `null`. `progress` is the type of the
+ * values that `context.progress` reports. Default: `any`.
  */
 export interface MethodEntry {
   params?: object | undefined;
@@ -294,7 +294,8 @@ export interface HandlerContext<Remote = any, Progress = any> {
   progress(value: Progress, transfer?: readonly TransferItem[]): void;
   /**
    * Yields to the event loop, so that other messages are handled. A handler that computes without waiting notices a
-   * cancellation only at this call. Resolves in a new task. Rejects with the reason of `signal` if it is aborted.
+   * cancellation only at this call. Resolves in a new task. If `signal` is aborted, rejects with the reason of
+   * `signal`.
    */
   yield(): Promise<void>;
   /** Transfers these objects of the result, or of the next item of a stream, instead of copying them. */
@@ -344,10 +345,10 @@ export class JSONRPCServer<M extends MethodMap<M> = any, Remote extends MethodMa
   constructor(transport: RPCTransport, options?: ServerOptions);
   /**
    * Registers the handler of a request, and replaces an earlier handler. An `RPCError` that the handler throws sets the
-   * code and the data of the response. If any other `Error` has an integer `code`, this is the code of the response.
-   * The code for any other exception is -32603. A method without a handler is answered with -32601. The handler also
-   * runs for a notification of this name, unless `onNotify` has registered a handler for that notification. Throws a
-   * `TypeError` for a name that begins with "rpc.".
+   * code and the data of the response. If any other `Error` has an integer `code`, the response has this code. The code
+   * for any other exception is -32603. A method without a handler is answered with -32601. The handler also runs for a
+   * notification of this name, unless `onNotify` has registered a handler for that notification. Throws a `TypeError`
+   * for a name that begins with "rpc.".
    */
   method<K extends MethodName<M> | StreamName<M>>(name: K, handler: MethodHandler<M, K, Remote>): this;
   /**
@@ -370,7 +371,7 @@ export interface JSONRPCServer<M extends MethodMap<M> = any, Remote extends Meth
 /** Options of `JSONRPCPeer`. */
 export interface PeerOptions extends ClientOptions, ServerOptions {}
 
-/** Names that the language, consoles, test runners and frameworks look up in any object. */
+/** Names that code looks up in any object. So `remote` has no methods with these names. */
 type WellKnownName =
   | "then"
   | "toJSON"

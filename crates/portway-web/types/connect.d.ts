@@ -42,7 +42,7 @@ export interface SessionInfo {
   readonly features: readonly string[];
 }
 
-/** Records the messages of all sessions. `sessionTap` of `portway/tap` returns it. */
+/** Records the messages of all sessions. `sessionTap` of `portway/tap` returns such a function. */
 export type SessionTap = (transport: any, target: any, options: { readonly channel?: string | undefined }) => void;
 
 /** The options of `connect`, and all options of a peer. `Local` maps the methods of this side. */

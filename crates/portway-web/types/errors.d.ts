@@ -18,7 +18,7 @@ export class RPCError extends Error {
    * 2. `error.data`, if it is an own property and not a getter;
    * 3. an object with these members of the error:
    *    - `name`, unless it is `Error` or `RPCError`;
-   *    - `code` and `errno`, if they are strings or numbers; not a `code` that is the code of the response;
+   *    - `code` and `errno`, if they are strings or numbers. A `code` that is the code of the response is omitted;
    *    - `cause` and `errors`. Errors in them have the same members, and also `message` and own `data`.
    *
    * The server sends no other members, and no stack. The third form is limited to 8 levels, 1 000 values and 2^20

@@ -38,7 +38,7 @@ export interface TapMessage extends TapRecordBase {
   readonly text: string;
   /** The size of the message in bytes, if the link carries text. */
   readonly size?: number;
-  /** Messages of a link with the same number crossed together, as an array or as columns. */
+  /** Messages of one link that have the same number crossed together, as an array or as columns. */
   readonly group?: number;
   /** The number of transferred objects. */
   readonly transfer?: number;
@@ -118,7 +118,7 @@ export interface TapOptions {
  * client or server uses it.
  *
  * Throws a `TypeError` for an invalid transport or sink, for a frozen transport, and for a transport of an application
- * that a client or server uses.
+ * if a client or server already uses it.
  */
 export function tap<Transport extends RPCTransport>(transport: Transport, options?: TapOptions): Transport;
 

@@ -29,9 +29,9 @@ export interface WipcGuest {
   transport(): BuiltInTransport;
   /**
    * Sends CLOSE, ends the input of the guest, and waits until the guest and its descendants have ended. After `timeout`
-   * ms, they receive SIGTERM, and 500 ms later SIGKILL. Default: `closeTimeout`, which is 2 000; 0 = no limit.
-   * `closeTimeout` also applies when either side closes the channel in another way. If a guest exits by itself, its
-   * remaining descendants receive SIGTERM 250 ms later.
+   * ms, they receive SIGTERM, and 500 ms later SIGKILL. Default of `timeout`: `closeTimeout`, which is 2 000 by
+   * default; 0 = no limit. `closeTimeout` also applies when either side closes the channel in another way. If a guest
+   * exits by itself, its remaining descendants receive SIGTERM 250 ms later.
    */
   close(options?: { payload?: WipcPayload | null | undefined; timeout?: number | undefined }): WipcGuest["exited"];
   /** Sends a signal to the guest and its descendants. Default `"SIGKILL"`. Returns whether any process received it. */

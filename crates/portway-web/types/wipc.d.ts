@@ -141,8 +141,9 @@ export interface WipcChannelOptions extends WipcChannelHooks, WipcDecoderOptions
    */
   headerTimeout?: number | undefined;
   /**
-   * The longest wait for the peer to end after CLOSE was sent, in ms. After that, the channel is destroyed. It is also
-   * the longest time for which an ended peer may read nothing while its last frames wait. Default 2 000; 0 = no limit.
+   * The longest wait for the peer to end after CLOSE was sent, in ms. After that, the channel is destroyed.
+   * `closeTimeout` is also the longest time for which an ended peer may read nothing while its last frames wait.
+   * Default 2 000; 0 = no limit.
    */
   closeTimeout?: number | undefined;
 }

@@ -148,7 +148,7 @@ impl Endpoint {
             Ok(Message::Notification(_)) => self.undelivered += 1,
             Err(Unusable::Reject(rejected)) => self.expect_reply_to(&rejected.id, false),
             // An element with only the id of a pending call ends this call, and gets no reply. In a batch, an earlier
-            // element may have ended the call.
+            // element may have ended the call, and then the element gets a reply.
             Err(Unusable::Empty(id)) if !self.connection.config().profile.foreign_is_ignored => {
                 let is_call = id.to_call().is_some_and(|id| self.calls.contains_key(&id));
                 if !is_call || in_batch {

@@ -26,7 +26,7 @@ pub fn connection(bytes: &[u8]) {
     // `cargo xtask fuzz --input` sets this variable.
     let prints_operations = std::env::var_os("PORTWAY_FUZZ_SHOW").is_some();
     for _ in 0..MAX_OPERATIONS {
-        // Without bytes, `arbitrary` would return zeroes without end.
+        // If no bytes are left, `arbitrary` returns zeroes without end.
         let Some(operation) = (!bytes.is_empty()).then(|| Operation::arbitrary(&mut bytes).ok()).flatten() else {
             break;
         };
@@ -151,7 +151,7 @@ impl World {
         }
     }
 
-    /// Delivers and answers all messages, lets all timeouts pass, and closes both connections.
+    /// Delivers all frames, answers all requests, lets all timeouts pass, and closes both connections.
     fn finish(&mut self) {
         loop {
             let mut is_quiet = true;
@@ -204,7 +204,7 @@ impl World {
         }
     }
 
-    /// Reads the clock only when a connection requests it. Each call with a timeout must end.
+    /// Sets the time only to the times that the connections request. Each call with a timeout must end.
     fn run_timers(&mut self) {
         for _ in 0..60 {
             let next = self.endpoints.iter().filter_map(|endpoint| endpoint.connection.poll_timeout()).min();
@@ -212,7 +212,7 @@ impl World {
             self.now = next;
             self.drain();
         }
-        // With a `time_grain`, long timeouts need more clock readings than the loop makes.
+        // With a `time_grain`, the loop may end before a long timeout has passed. This time is after every timeout.
         self.now = self.now.saturating_add(4_000_000);
         self.drain();
         for endpoint in &self.endpoints {
@@ -228,7 +228,7 @@ fn pair(endpoints: &mut [Endpoint; 2], index: usize) -> Option<(&mut Endpoint, &
     Some(if index == 0 { (first, second) } else { (second, first) })
 }
 
-/// Returns a configuration. The bits select the profile, lower limits and the time grain.
+/// Returns a configuration. The bits select the profile, whether limits are reduced, and the time grain.
 fn config(bits: u8) -> Config {
     let profile = [Profile::GENERIC, Profile::MESSAGE_BOUNDARY, Profile::DAEMON, Profile::KAIAK][usize::from(bits & 3)];
     let mut limits = Limits::DEFAULT;

@@ -12,8 +12,8 @@ use portway::codec::frame::FrameFault;
 
 use reader::{Reader, RecordedEvent, skim};
 
-/// Maximum length of a declared body, in bytes, for [`check_flood`]. Until the end of a declared body, the decoder
-/// takes valid frames as a part of this body.
+/// Maximum length of a declared body, in bytes, with which [`check_flood`] can check the stream. Until the end of a
+/// declared body, the decoder takes valid frames as a part of this body.
 const MAX_WAIT_BYTES: u64 = 500;
 
 /// Checks any stream of `Content-Length` frames.
@@ -93,7 +93,8 @@ fn check(framing: Framing, case: &Case, stream: &[u8]) {
         assert_eq!(other.events, whole.events, "the events depend on the cuts of the stream");
         assert_eq!(other.decoder.unfinished().is_some(), whole.decoder.unfinished().is_some());
     }
-    // If more bytes are decoded again than this bound, the decoder may drop the bytes of rejected bodies.
+    // If `4 * stream.len()` or more bytes are decoded again, the decoder may drop the bytes of rejected bodies. So this
+    // check is skipped.
     if case.timeout_position.is_none() && (1..4 * stream.len()).contains(&whole.reread) {
         let mut without_reject = Reader::new(framing, &case.limits);
         without_reject.feed_without_reject(stream);
@@ -126,10 +127,11 @@ fn check_next_frame(framing: Framing, mut reader: Reader) {
     assert!(others.iter().all(|event| matches!(event, RecordedEvent::Noise { .. })), "{others:?}");
 }
 
-/// Without a timeout, sends valid frames until their bytes complete any incomplete message. After the first valid frame
-/// that the decoder finds, it must find all further frames.
+/// Sends valid frames until their bytes complete any incomplete message, which no timeout drops. After the decoder has
+/// found the first valid frame, the decoder must find all further frames.
 fn check_flood(case: &Case, stream: &[u8]) {
-    // If a message in the stream begins like the valid frames of this check, the check cannot distinguish them.
+    // If a message in the stream begins like the valid frames of this check, the check cannot distinguish this message
+    // from its frames.
     if stream.windows(VALID_BEGINNING.len()).any(|part| part == VALID_BEGINNING) {
         return;
     }

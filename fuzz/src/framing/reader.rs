@@ -57,8 +57,8 @@ impl Reader {
         assert!(input.is_empty(), "the decoder has not read all input");
     }
 
-    /// Decodes the stream without `reject_body`. Instead, the reader puts the bytes that [`next_frame_in`] returns
-    /// before the rest of the stream.
+    /// Decodes the stream without `reject_body`. Instead, the reader inserts the bytes of [`next_frame_in`] at the
+    /// front of the rest of the stream.
     pub(super) fn feed_without_reject(&mut self, stream: &[u8]) {
         self.total_bytes += stream.len();
         let mut rest = stream.to_vec();

@@ -48,7 +48,7 @@ fn severity(level: Level) -> (&'static str, u8) {
     }
 }
 
-/// The fields of an event that its line contains.
+/// The fields of an event that the line of the log contains.
 #[derive(Default)]
 struct Fields {
     message: String,

@@ -108,8 +108,7 @@ impl Log {
 /// several hard links is refused, too: another user could have created a link to a file of this user at this path.
 fn open_file(path: &Path) -> io::Result<File> {
     // The file is checked before it is opened, since opening a device may have effects. If the path is a symbolic link
-    // to standard input or output, the error mentions the stream and not the link, since the stream is the better
-    // reason.
+    // to standard input or output, the error mentions the stream and not the link: the stream is the better reason.
     if let Ok(not_followed) = path.symlink_metadata() {
         expect_log(&path.metadata().ok().filter(is_of_protocol).unwrap_or(not_followed))?;
     }

@@ -75,7 +75,7 @@ fn the_error_of_a_wrong_level_lists_the_valid_levels() {
 }
 
 #[test]
-fn the_limits_have_no_options() {
+fn no_option_sets_a_limit() {
     let stdout = run(&["rpc", "--help"]).1 + &run(&["--help"]).1;
     for part in ["limit", "timeout", "time-out", "max-", "bytes"] {
         assert!(!stdout.to_lowercase().contains(part), "{part}: {stdout}");

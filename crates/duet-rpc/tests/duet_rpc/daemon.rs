@@ -180,7 +180,7 @@ pub(crate) struct Daemon {
     reading_sender: Sender<()>,
     /// The read end of standard error. The pipe must stay open, although the test does not read it.
     _unread_log: Option<ChildStderr>,
-    /// The log lines that were read while the test waited for a line.
+    /// All lines of standard error that the test has read so far.
     lines: Vec<String>,
     probes: u32,
     has_ended: bool,

@@ -24,7 +24,7 @@ fn refusal(daemon: &mut Daemon, method: &str, params: &str) -> Value {
 }
 
 #[test]
-fn methods_without_params_accept_every_form_of_no_params() {
+fn methods_without_params_accept_null_and_empty_params() {
     let mut daemon = Daemon::start(&[]);
     for method in WITHOUT_PARAMS {
         for params in ["null", "{}", "[]", " { } ", "[ ]"] {

@@ -43,7 +43,7 @@ fn a_signal_ends_a_daemon_that_waits_for_the_rest_of_a_message() {
 }
 
 #[test]
-fn a_signal_at_the_default_level_is_not_logged() {
+fn a_signal_is_not_logged_at_the_default_level() {
     for name in SIGNALS {
         let mut daemon = Daemon::start(&[]);
         daemon.wait_until_serving();

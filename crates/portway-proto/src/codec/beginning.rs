@@ -50,7 +50,7 @@ impl Beginning {
         }
     }
 
-    /// Records a dropped message that needs no further bytes. `parts` are its consecutive slices.
+    /// Records a dropped message that needs no further bytes. `parts` are the consecutive slices of the message.
     pub(super) fn record_whole<'b>(&mut self, parts: impl IntoIterator<Item = &'b [u8]>, why: Unreadable) {
         self.open(why);
         parts.into_iter().for_each(|part| self.add(part));

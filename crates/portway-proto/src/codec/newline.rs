@@ -1,7 +1,7 @@
 //! One message per line: the framing of MCP on stdio and of ACP.
 //!
-//! A line ends with LF or CRLF. Whitespace before a message and blank lines are skipped. A line over the limit is
-//! reported once, and dropped up to its end. The decoder does not examine the content of lines, and so never reports
+//! A line ends with LF or CRLF. Blank lines are skipped, and so is whitespace before a message. A line over the limit
+//! is reported once, and dropped up to its end. The decoder does not examine the content of lines, and so never reports
 //! noise. The JSON decoder refuses a line that is not JSON.
 
 use alloc::vec::Vec;

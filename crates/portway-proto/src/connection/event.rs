@@ -94,8 +94,8 @@ pub enum Ignored<P: Payload> {
     LateResponse(P::Id),
     /// A response to a request that was never sent.
     UnmatchedResponse(P::Id),
-    /// An error with the id null while no batch is pending. It ends no call: an error with the id null can answer
-    /// only a batch.
+    /// An error with the id null that ends no call. Such an error can answer only a whole batch. It is ignored, unless
+    /// exactly one pending batch can be the answered batch.
     PeerError(P::Error),
     /// A response that cannot be decoded, and whose call is unknown.
     Unreadable(Unreadable),

@@ -45,8 +45,8 @@ export function boundaryOfWindow(source, target) {
 }
 
 /**
- * Returns the boundary of all channels with a name. Other realms may have channels with the same name, so the ids of
- * calls begin at a random number.
+ * Returns the boundary that all channels of this realm with the name `name` share. Other realms may have channels with
+ * this name, too, so the ids of calls begin at a random number.
  */
 export function boundaryOfName(name) {
   return Object.assign(getOrCreate(registry.names, name), { isShared: true });

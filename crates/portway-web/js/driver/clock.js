@@ -5,9 +5,10 @@ import { RESET_TIMER, START_CLOCK, TICK, WAKE } from "./wasm-abi.js";
 import { MAX_TIMEOUT_MS, setTimer } from "./timers.js";
 
 /**
- * If the timer fires late, the timeouts wait for this time and for the lateness, but at most for `MAX_GRACE_MS` (ms).
- * Browsers do not keep the order between timers and messages of ports. So a message that was sent before the timer
- * fired may arrive during this time. In WebKit, the message passes through another process, which may be busy.
+ * If the timer fires late, the timeouts are handled after a further delay: the lateness plus `MIN_GRACE_MS`, but at
+ * most `MAX_GRACE_MS`. Browsers do not keep the order between timers and messages of ports. So a message that was sent
+ * before the timer fired may arrive during this delay. In WebKit, the message passes through another process, which may
+ * be busy.
  */
 const MIN_GRACE_MS = 10;
 const MAX_GRACE_MS = 250;
@@ -35,7 +36,7 @@ export class Clock {
    */
   #trustedSetTimeout = this.#setTimeout;
   #cancelTimer;
-  /** The time of the link minus the time of the clock. */
+  /** The time of the link minus the time that `now()` returns. */
   #offset = 0;
   #lastReading = 0;
 
@@ -60,7 +61,7 @@ export class Clock {
 
   #readClock(command) {
     const time = now();
-    // If the clock was replaced or set back, the time continues from the last reading.
+    // If the clock was replaced or set back, the time of the link continues from the last reading.
     if (globalThis.setTimeout !== this.#setTimeout || time + this.#offset < this.#lastReading)
       this.#offset = this.#lastReading - time;
     this.#lastReading = time + this.#offset;

@@ -105,7 +105,10 @@ export const REQUEST_CANCELLED = -32800;
  */
 export const PEER_DIED = "peer-died";
 
-/** The error that the peer receives for its requests if the wasm of this side traps. It does not contain the cause. */
+/**
+ * The error that the peer receives for its requests if the wasm of this side traps. The error does not contain the
+ * cause of the trap.
+ */
 export const TRAPPED_ERROR = {
   code: INTERNAL_ERROR,
   message: "The WebAssembly of the peer has died",
@@ -113,8 +116,8 @@ export const TRAPPED_ERROR = {
 };
 
 /**
- * Returns the error for the `error` member of a response. If the member is not a valid error object, it becomes the
- * `data` of the returned error.
+ * Returns the error for the `error` member of a response. If this member is not a valid error object, the returned
+ * error has the member as its `data`.
  */
 export function deserializeError(raw) {
   // If a member is a getter that throws, the call ends with that exception.
@@ -137,15 +140,15 @@ export function deserializeError(raw) {
 }
 
 /**
- * Returns an `Error` for a value that was an error at the peer. Only the members that are named here are copied, so the
- * peer cannot replace the `stack` or `toString` of the error.
+ * Returns an `Error` for a value that was an error at the peer. Only `name`, `message` and the members in the list
+ * below are copied, so the peer cannot replace the `stack` or `toString` of the error.
  */
 function reviveError(value, depth) {
   if (depth === 0 || typeof value?.name !== "string" || typeof value.message !== "string") return value;
   const error = new Error(value.message);
   define(error, "name", value.name);
-  // A small message may refer to one large object many times, and each copy of the object takes memory. So members with
-  // other names are not copied.
+  // Members with other names are not copied. Each level of `cause` may be the same object with many members, so a copy
+  // of all members would take memory at each level.
   for (const key of ["code", "errno", "errors", "data", "cause"]) {
     if (Object.hasOwn(value, key)) error[key] = key === "cause" ? reviveError(value.cause, depth - 1) : value[key];
   }
@@ -154,8 +157,8 @@ function reviveError(value, depth) {
 
 /**
  * Returns the error object for a value that a handler has thrown. `errorData` is the option of the server. If
- * `errorData` throws, `link` reports the exception. Of a thrown error, only the members that this file names are sent.
- * Libraries store headers, tokens and paths in other members.
+ * `errorData` throws, `link` reports the exception. The response has only those members of a thrown error that this
+ * file names: libraries store headers, tokens and paths in other members.
  */
 export function serializeError(thrown, signal, errorData, link) {
   const member = (key) => orUndefined(() => thrown[key]);
@@ -184,7 +187,8 @@ function ownDataOf(thrown) {
 }
 
 /**
- * Returns the `data` for a thrown error without own `data`: its members that the response does not contain elsewhere.
+ * Returns the `data` for a thrown error that has no own `data`. The `data` has the members of the thrown error, without
+ * those that the error object of the response already has: the message, and a valid code.
  */
 function defaultData(thrown, hasCode) {
   const budget = { values: MAX_ERROR_VALUES, characters: MAX_ERROR_CHARACTERS, seen: new Set() };
@@ -227,8 +231,8 @@ function reduceError(value, depth, budget, omitted = []) {
 }
 
 /**
- * Returns the name of an error, for texts that are sent. The message of an error may contain private data, such as the
- * source code of a function.
+ * Returns the name of an error, for texts that are sent. These texts do not contain the error's message, because the
+ * message of a `DataCloneError` may contain the source code of a function.
  */
 export function nameOf(problem) {
   return orUndefined(() => String(problem.name)) ?? "Error";
@@ -240,8 +244,9 @@ export function tagOf(value) {
 }
 
 /**
- * Returns whether a value is an object of the built-in class `name`, in any realm. Objects of Node have no tag of their
- * own, so `instanceof` is checked, too. Not every realm has the class.
+ * Returns whether a value is an object of the built-in class `name`, in any realm. In Node, some classes such as
+ * `MessagePort` have the tag of another class, so `instanceof` is checked, too. This realm may lack the class, so the
+ * function first checks that the class exists.
  */
 export function isInstance(value, name) {
   return tagOf(value) === `[object ${name}]` || (globalThis[name] !== undefined && value instanceof globalThis[name]);

@@ -114,7 +114,7 @@ export class IncomingMessage {
   }
 
   abort(reason) {
-    // In a realm without signals, no handler waits for one.
+    // In a realm without signals, no handler waits for a signal.
     if (globalThis.AbortController === undefined) return this.producer?.stop(reason);
     this.#controller ??= new AbortController();
     this.#controller.abort(reason);

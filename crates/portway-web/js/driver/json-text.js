@@ -38,8 +38,8 @@ export function asMessage(value) {
 }
 
 /**
- * Returns the text of a message. Throws if JSON cannot express it. For a batch, calls `checkLength` with the length so
- * far, before the texts are joined. `checkLength` throws if the length exceeds the limit.
+ * Returns the text of a message. Throws if JSON cannot express the message. For a batch, calls `checkLength` with the
+ * length so far, before the texts are joined. `checkLength` throws if the length exceeds the limit.
  */
 export function messageText(message, checkLength, stringify = JSON.stringify) {
   if (!Array.isArray(message)) return textOf(message, stringify);

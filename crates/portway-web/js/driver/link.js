@@ -331,7 +331,8 @@ export class Link extends ErrorReporter {
   answerRank(method, origin, id) {
     const { isSession, receivesFrom, boundary } = this.#internals;
     if (method === "rpc.hello" && isSession) return 3;
-    // A BroadcastChannel does not deliver a request to the link that sent it. So no link answers its own requests.
+    // A BroadcastChannel does not deliver a request to the link that has sent it. So this link cannot answer its own
+    // request, and the rank 0 leaves the request to another link.
     const isOwn = boundary.isShared && this.#pendingCalls.ids().has(id);
     return receivesFrom?.(origin) === false || isOwn ? 0 : this.#dispatcher.rank(method);
   }

@@ -191,9 +191,9 @@ export class MessageReceiver {
   }
 
   /**
-   * If a message is a notification of the protocol, handles it and returns false. For any other message, returns
-   * whether this link accepts it. Progress that no call observes is treated as such a message. A link without servers
-   * accepts no requests, so that other links on its boundary answer them.
+   * If a message is a notification of the protocol, handles it and returns false. For any other message, and for
+   * progress that no call observes, returns whether this link accepts the message. A link without servers accepts no
+   * requests, so that other links on its boundary answer them.
    */
   #handleControlOrAccept(message, isListItem) {
     const { method, params, id, shape } = message;
@@ -223,8 +223,8 @@ export class MessageReceiver {
   #shouldAnswer({ method, params, id, origin }) {
     const requested = method === STREAM ? params?.method : method;
     const link = this.#link;
-    // A rank of 0 means that this link does not receive the messages of the boundary. So the request has arrived in the
-    // session of this link.
+    // If the rank is 0, this link does not accept requests from the boundary itself. So this request has arrived in the
+    // session of this link, and no other link has received it.
     if (link.answerRank(requested, origin, id) === 0) return true;
     return link === chooseLink(this.#internals.boundary, link, requested, origin, id);
   }

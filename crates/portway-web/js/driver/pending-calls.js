@@ -20,7 +20,9 @@ export class PendingCalls {
   #wasm;
   /** `FIELDS_PER_CALL` values for each slot. The values are undefined if no call is pending in the slot. */
   #fields = [];
-  /** Functions by slot that run when the call ends. Only calls with a signal or an observer have one. */
+  /**
+   * By slot, the function that runs when the call in the slot ends. Only calls with a signal or an observer have one.
+   */
   #cleanups = new Map();
   /** The slots of the calls with a signal, by signal. */
   #slotsBySignal = new Map();

@@ -1,5 +1,5 @@
 // The notifications that cancel a request and report its progress: their methods, and the members of their params.
-// Other protocols that are built on JSON-RPC use other names for them.
+// Other protocols that are built on JSON-RPC use other names.
 
 export const CANCEL = "$/cancelRequest";
 export const CANCEL_ID = "id";

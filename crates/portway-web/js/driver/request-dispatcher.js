@@ -14,7 +14,7 @@ import { StreamBudget, isStream, iteratorOf, parseStreamRequest } from "./stream
 import { STREAM } from "./stream-protocol.js";
 import { setTimer } from "./timers.js";
 
-/** The destroyed servers. A server itself has no member for this, because it is an object of the application. */
+/** The destroyed servers. A server is an object of the application, so it has no member for this state. */
 export const destroyedServers = /* @__PURE__ */ new WeakSet();
 
 export class RequestDispatcher {
@@ -22,7 +22,7 @@ export class RequestDispatcher {
   servers = [];
   /**
    * A set of the running requests, from a transport that limits them. `add` returns false to refuse a request. `paced`
-   * returns an iterator of the same items, which waits while too much output is unsent.
+   * returns an iterator of the items in its argument. The iterator waits while too much output is unsent.
    * @type {{
    *   add(request: any): boolean, delete(request: any): void, clear(): void, paced(items: any): any
    * } | undefined}
@@ -177,7 +177,7 @@ export class RequestDispatcher {
 
   /**
    * Aborts all running requests, without replies. `end` is the error of an ended session; another session may follow.
-   * `end` is undefined if the link has closed.
+   * `end` is undefined if the link has closed, or if the wasm has trapped.
    */
   abortAll(end) {
     const running = this.#running.filter(Boolean);

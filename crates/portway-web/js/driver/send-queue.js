@@ -11,8 +11,8 @@ import { ParamsIsolator } from "./shared-params.js";
 import { snapshotIfSmall } from "./snapshot.js";
 
 /**
- * The number of microtasks by which an item of a stream extends a turn. An async generator needs them to produce its
- * next item, which is then sent in the same turn.
+ * The number of microtasks by which an item of a stream extends a turn. An async generator needs these microtasks to
+ * produce its next item, which is then sent in the same turn.
  */
 const EXTRA_MICROTASKS = 4;
 
@@ -24,8 +24,9 @@ const MAX_DELAY_MS = 4;
 
 /**
  * The last reading of the clock in this turn, by any queue; undefined if there was none. A queue that sends its first
- * message uses this reading as the time of the message. The reading is earlier than the message, so the next message
- * never waits longer than `MAX_DELAY_MS`. The clock is `Date`: in Chromium, `performance.now` takes four times as long.
+ * message uses this reading as the time of the message. The reading is never later than the message, so the measured
+ * time since the message is never too short. The clock is `Date`: in Chromium, `performance.now` takes four times as
+ * long.
  * @type {number | undefined}
  */
 let lastReading;
@@ -35,13 +36,13 @@ const RESOLVED = /* @__PURE__ */ Promise.resolve();
 
 /**
  * The queues with waiting messages. If a page or process ends within a turn, the microtask that flushes a queue does
- * not run. A listener flushes the queues then.
+ * not run. Then a listener flushes the queues.
  */
 const nonEmptyQueues = /* @__PURE__ */ sharedRegistry();
 
 /**
- * Returns the set of queues that all copies of the library in a realm share. Its one listener runs before the sessions
- * send their goodbyes.
+ * Returns the set of queues that all copies of the library in a realm share. One listener flushes all these queues,
+ * before the sessions send their goodbyes.
  */
 function sharedRegistry() {
   const key = Symbol.for("portway.nonEmptyQueues");
@@ -316,7 +317,7 @@ function assertCloneable(entry) {
 function uncloneableReply({ message: { id, error }, method }, problem) {
   // An error reply is sent again without its data, which may be uncloneable or too large.
   if (error !== undefined) return { jsonrpc: "2.0", error: { code: error.code, message: error.message }, id };
-  // Some engines put the source code of a function into the message, so only the name is sent.
+  // Some engines put the source code of a function into the message of the error, so only the error's name is sent.
   const message = `The result of "${truncate(method)}" cannot be sent: ${nameOf(problem)}`;
   return { jsonrpc: "2.0", error: { code: INTERNAL_ERROR, message }, id };
 }

@@ -16,9 +16,9 @@ export function validateWindow(window) {
 
 /**
  * The reasons of errors that arise on this side. The link ends the call with such an error, but does not cancel the
- * call at the peer. So the stream cancels it.
+ * call at the peer. So the stream cancels the call.
  */
-const REPORTED_REASONS = ["destroyed", "unresponsive", "wasm-died"];
+const LOCAL_REASONS = ["destroyed", "unresponsive", "wasm-died"];
 
 /** An iterator of the items of a method. The call is made when the first item is requested. */
 export class Stream {
@@ -124,7 +124,7 @@ export class Stream {
     // If the signal was aborted, the link has cancelled the call at the peer already. The reason of a signal may be of
     // any class, even an `RPCError`. So the reason is recognized by its identity.
     const isCancelled = error === this.#signal?.reason;
-    if (!isCancelled && this.id !== undefined && REPORTED_REASONS.includes(error?.reason))
+    if (!isCancelled && this.id !== undefined && LOCAL_REASONS.includes(error?.reason))
       this.#link.cancelAtPeer(this.id);
     // The items that the peer has sent before an error are still read. After any other error, the unread items are
     // dropped.

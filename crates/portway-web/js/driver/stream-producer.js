@@ -64,7 +64,10 @@ export class StreamBudget {
    */
   #next = undefined;
 
-  /** Takes one item of the budget. If no item is left, returns a promise. The caller awaits it and then tries again. */
+  /**
+   * Takes one item of the budget. If no item is left, returns a promise. The caller awaits this promise, and then tries
+   * again.
+   */
   take() {
     if (this.#next !== undefined) return this.#next;
     const time = now();

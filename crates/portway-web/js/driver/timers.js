@@ -4,7 +4,7 @@
 /** The maximum delay of a timer. Browsers run a timer with a longer delay at once. */
 export const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** Returns the error for a timeout that is not a number of milliseconds, or undefined. */
+/** Returns the error for an invalid timeout, or undefined for a valid timeout. */
 export function timeoutProblem(timeout, name = "timeout") {
   if (typeof timeout === "number" && timeout >= 0) return undefined;
   const text = `${name} must be a non-negative number of milliseconds (0 = no timeout), got ${String(timeout)}`;

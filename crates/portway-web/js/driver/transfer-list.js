@@ -37,8 +37,9 @@ export function closePort(port) {
 }
 
 /**
- * Returns whether a port is known to be closed. The check posts a port through itself. If the port is open, this throws
- * in every engine. If the port is closed, this throws in Node and Bun, but not in Chromium and WebKit.
+ * Returns whether a port is known to be closed. The check posts a port through itself. If the port is open,
+ * `postMessage` throws in every engine. If the port is closed, it throws in Node and Bun, but not in Chromium and
+ * WebKit.
  */
 export function isClosedPort(port) {
   // Objects that only act as ports are not checked, because such an object may accept any list and stay usable.
@@ -74,8 +75,9 @@ function isRefused(port) {
 
 /**
  * Returns a number by which a transfer list is sorted, in ascending order. Objects that are not buffers come first.
- * Buffers of whole pages (64 KiB) follow, the smaller ones first. Such a buffer may be the memory of a wasm instance,
- * which only the transfer itself refuses. All other buffers can be transferred, and are last.
+ * Buffers of whole pages (64 KiB) follow, the smaller ones first. Such a buffer may be the memory of a wasm instance.
+ * Only the attempt to transfer it shows that it cannot be transferred. All other buffers can be transferred, and are
+ * last.
  */
 function transferPriority(item) {
   const bytes = item?.byteLength;

@@ -1,6 +1,6 @@
 // The running instance of the wasm, and the connections in it. An instance traps, for example, if its memory or its
-// stack is exhausted. After a trap, its state is inconsistent. So it is never called again, and all its users are
-// notified.
+// stack is exhausted. After a trap, the state of the instance is inconsistent. So the instance is never called again,
+// and all its users are notified.
 
 import { FREE, OPEN } from "./wasm-abi.js";
 import { callError } from "./errors.js";
@@ -53,7 +53,7 @@ function trapError({ trap }) {
   return callError("wasm-died", text, trap);
 }
 
-/** Notifies the users of an instance of its trap, in a microtask. */
+/** In a microtask, notifies the users of an instance that the instance has trapped. */
 function notifyTrapped(instance) {
   if (instance.users.size === 0) return;
   const users = instance.users;
@@ -83,7 +83,7 @@ export class WasmConnection {
   /** Called if the wasm traps. */
   onTrap;
 
-  /** The id of the first call is the one after `lastId`. */
+  /** The id of the first call is `lastId + 1`. */
   constructor(onTrap, lastId) {
     this.onTrap = onTrap;
     this.#user = new WeakRef(this);

@@ -24,8 +24,8 @@ async function readWasm(response, location) {
   const hint = status === 403 ? "; linked, and so outside of Vite's root?" : "";
   if (!ok) throw new Error(`portway: ${location} was not found (status ${status}${hint})`);
   const bytes = new Uint8Array(await response.arrayBuffer());
-  // A server may send a page in place of the file, which the error of the compiler would not report. So the first bytes
-  // are checked. The MIME type is not checked.
+  // A server may send a page in place of the file, and the error of the compiler would not name this cause. So the
+  // first bytes are checked. The MIME type is not checked.
   if (String(bytes.subarray(0, 4)) !== MAGIC)
     throw new Error(`portway: ${location} is not WebAssembly (${headers.get("content-type")})`);
   return bytes;

@@ -169,7 +169,7 @@ export class RustServer {
 /** A request to a handler in Rust. A request is a thenable: the dispatcher calls `then`, which runs the handler. */
 class RustRequest {
   /**
-   * The items of the handler, if it handles a stream.
+   * The items that the handler produces, if the request is for a stream.
    * @type {RustItems}
    */
   items;

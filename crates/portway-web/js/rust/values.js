@@ -150,12 +150,12 @@ function kindOfObject(value) {
   }
 }
 
-/** Returns a number, or NaN for any other value. */
+/** Returns the value if it is a number, or NaN otherwise. */
 export function numberOf(value) {
   return typeof value === "number" ? value : NaN;
 }
 
-/** Returns a string of at most `maxLength` characters, or undefined for any other value. */
+/** Returns the value if it is a string of at most `maxLength` characters, or undefined otherwise. */
 export function textOf(value, maxLength) {
   return typeof value === "string" && value.length <= maxLength ? value : undefined;
 }
@@ -239,7 +239,10 @@ export function ownEntriesOf(object, maxPairs) {
   }
 }
 
-/** Returns a view of the bytes of a buffer whose length is fixed; undefined if the buffer is detached. */
+/**
+ * Returns a view of the bytes of a buffer. The length of the view is fixed. Returns undefined if the buffer is
+ * detached.
+ */
 export function bytesOf(value) {
   try {
     if (tagOf(value) === BUFFER) return new Uint8Array(value, 0, value.byteLength);

@@ -87,9 +87,7 @@ function windowTarget(currentWindow, origin, frame) {
       // The peer in an iframe accepts only messages from scripts of the window that contains the iframe. This script
       // runs in another window.
       if (frame?.ownerDocument?.defaultView && frame.ownerDocument !== globalThis.document) {
-        return peerGoneError(
-          "the iframe is in the document of another window: call connect() in that window",
-        );
+        return peerGoneError("the iframe is in the document of another window: call connect() in that window");
       }
       const window = currentWindow();
       if (window !== null && !window.closed) return void (hadWindow = true);
@@ -114,7 +112,7 @@ function channelTarget(channel) {
     sharesLocks: channel === globalThis || tagOf(channel) === "[object Worker]",
     /**
      * Returns a virtual port on a worker. If the target is a port, this member is undefined, and each session uses a
-     * real port: a virtual port on a port would not be faster, and would end when the target is closed.
+     * real port. A virtual port on a port would not be faster, and would end when the target is closed.
      */
     virtualPort: channel.start === undefined ? (name) => new VirtualPort(channel, name) : undefined,
     listen(onMessage, onClosed, onError) {

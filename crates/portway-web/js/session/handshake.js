@@ -73,7 +73,8 @@ export class Handshake {
    * The handshake calls these functions of `callbacks`:
    * - `listen(peer, onFirstMessage)` for each port that may become the port of a session;
    * - `begin(peer)` when a port has become the port of the session;
-   * - `onNewHello(origin)` for a hello with a new id during a session; returns whether a session should begin at once;
+   * - `onNewHello(origin)` for a hello with a new id during a session; returns whether another session should begin at
+   *   once;
    * - `onForbiddenOrigin(origin)` for a hello of an origin that is not allowed;
    * - `onIncompatibleVersion(version)` for a peer of another version;
    * - `onRefused(error)` for any other error that answers a hello.
@@ -148,7 +149,7 @@ export class Handshake {
     return true;
   }
 
-  /** Handles the answer to the local hello. Returns whether it has begun the session. */
+  /** Handles the answer to the local hello. Returns whether the session has begun. */
   #handleAnswer({ session, version, port, lane, features }, origin) {
     if (!isPort(port)) port = isId(lane) ? this.#target.virtualPort?.(lane) : undefined;
     // If `session` were the id of this side, this side would watch its own lock instead of the lock of the peer.

@@ -9,7 +9,7 @@ export const OPEN = 1;
 export const RELOAD_SUSPECTED = 2;
 /**
  * A copy of the peer's goodbye has arrived over the window. The session ends when the goodbye arrives on the port, or
- * after a timeout. A liveness failure does not end it earlier.
+ * after a timeout. A liveness failure does not end the session earlier.
  */
 export const GOODBYE_PENDING = 3;
 /** The transport was destroyed, or was replaced by a newer connection. No session follows. */

@@ -80,7 +80,7 @@ export class SessionTransport {
   #isOpenReported = false;
   /** Whether the peer's lock replaces the heartbeat. */
   #seesPeerLock = false;
-  /** Delays the error for a forbidden origin, whose document may soon be replaced by another one. */
+  /** Delays the error for a forbidden origin: another document may soon replace the document of this origin. */
   #forbiddenOriginTimer;
   /** The entry of this transport among the connections of the realm. */
   #connection;
@@ -108,7 +108,7 @@ export class SessionTransport {
 
   /** Whether the peer is notified when this side is destroyed. */
   sendsGoodbye = () => this.#peer !== undefined && !this.#peer.isPlain;
-  /** Whether this side receives requests outside of a session. Only a plain peer sends them. */
+  /** Whether this side receives requests of this origin on the target itself. Only a plain peer sends such requests. */
   receivesFrom = (origin) => this.#peer?.isPlain === true && this.#peer.origin === origin;
   lastOrigin = () => this.#peer?.origin;
 
@@ -135,7 +135,7 @@ export class SessionTransport {
     const begin = () => this.#state !== CLOSED && !this.#handshake.isStarted && this.#handshake.start();
     const waiting = setTimer(begin, LOCK_TIMEOUT);
     this.#lockHeld.then(begin);
-    // The first check runs in a later task. So the application can append the iframe to the document in this task.
+    // The first check of the target runs in a later task, so this task can still append the iframe to the document.
     const checking = setTimer(() => this.#heartbeat.start());
     this.#cleanups.push(() => [waiting, checking].forEach(clearTimeout));
   }
@@ -213,10 +213,7 @@ export class SessionTransport {
     this.#endAfterGrace(this.#peer, this.#onPeerEnded);
   };
 
-  /**
-   * Handles the load event of the iframe. A document loads once. If the peer has sent `rpc.load` before, this event
-   * belongs to another document. The earlier document may have sent no goodbye, because its process can end with it.
-   */
+  /** Handles the load event of the iframe. If the peer has sent `rpc.load` before, another document has loaded now. */
   #onLoad = () => {
     // Earlier messages of a forbidden origin were sent by an earlier document.
     this.#forbiddenOriginTimer = clearTimeout(this.#forbiddenOriginTimer);
@@ -282,7 +279,6 @@ export class SessionTransport {
     const replace = () => this.#endSession(sessionEndedError(), true, "replaced");
     if (peer.isPlain) {
       replace();
-      // The application may have destroyed its peer in `onLost`.
       return this.#state !== CLOSED;
     }
     // A hello of another origin may be late: some browsers still deliver messages of a document that was replaced.
@@ -438,7 +434,7 @@ export class SessionTransport {
     this.#heartbeat.start();
   }
 
-  /** Requests the lock of this side. The request precedes the handshake, after which this thread may block. */
+  /** Requests the lock of this side. Called before the handshake, because this thread may block afterwards. */
   #acquireLock() {
     this.#lockAbort = new AbortController();
     const { id } = this.#handshake;

@@ -1,6 +1,7 @@
-// The time of records. Reading a clock takes as long as describing a small message. The precise clock is read for each
-// received message, because a task may have begun. For a sent message, it is read if the coarse clock shows another
-// millisecond than before.
+// The time of records. Reading the precise clock (`performance`) takes as long as describing a small message, so this
+// clock is not read for every message. It is read for each received message, because a task may have begun, and time
+// may have passed. For a sent message, the precise clock is read if the coarse clock (`Date`) shows another millisecond
+// than before.
 
 /**
  * The maximum difference (ms) between both clocks. After a larger difference, the precise clock is set to the coarse

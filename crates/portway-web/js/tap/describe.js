@@ -5,7 +5,8 @@
 import { MAX_TAP_CHARACTERS, MAX_TAP_DEPTH, MAX_TAP_VALUES, TAP_BINARY_BYTES } from "../driver/limit-values.js";
 import { isPort } from "../driver/transfer-list.js";
 
-// Descriptions without further members. Several descriptions may share them, because nothing changes them.
+// Descriptions that have only the member `$type`. Other descriptions contain these objects themselves, not copies,
+// because nothing changes them.
 const OMITTED = { $type: "omitted" };
 const CYCLE = { $type: "cycle" };
 const HOLE = { $type: "hole" };
@@ -236,7 +237,7 @@ class Walk {
       case "Object":
         return this.#plain(value);
       default:
-        // The classes of Node have no tag of their own.
+        // In Node, a `MessagePort` has the tag `EventTarget`.
         return this.#special({ $type: tag === "EventTarget" && isPort(value) ? "MessagePort" : tag });
     }
   }
@@ -254,7 +255,10 @@ class Walk {
     return items;
   }
 
-  /** Describes bytes by their number and the first of them. A later transfer empties the buffer. */
+  /**
+   * Describes bytes by their number and the first of them. The first bytes are copied, because a later transfer would
+   * empty the buffer.
+   */
   #binary($type, length, buffer, offset, byteLength) {
     const start = new Uint8Array(buffer, offset, Math.min(byteLength, TAP_BINARY_BYTES));
     this.#count(DESCRIPTION_CHARACTERS + 2 * TAP_BINARY_BYTES);

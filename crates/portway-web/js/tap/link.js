@@ -1,4 +1,4 @@
-// A link of a recorder. It makes the entries of its messages.
+// A link of a recorder: makes the entries for the messages of the link.
 
 import { COLUMNS, decodeColumns } from "../driver/columns.js";
 import { MAX_LIST_LENGTH } from "../driver/limit-values.js";
@@ -98,7 +98,10 @@ export class TapLink {
     return entry;
   }
 
-  /** Records a text. `size` is its number of bytes, if it is known. Returns the entry, for `cancel` of points.js. */
+  /**
+   * Records a text. `size` is the number of bytes of the text, if the caller knows it. Returns the entry, for `cancel`
+   * of points.js.
+   */
   text(isSent, text, size = sizeOf(text), reason = undefined) {
     if (this.isEnded) return;
     if (this.opened === undefined) this.open();
@@ -118,7 +121,7 @@ export class TapLink {
     return entry;
   }
 
-  /** Records received bytes. `bytes` is a copy of the first of them, and `size` the number of all of them. */
+  /** Records received bytes. `bytes` is a copy of the first bytes, and `size` is the number of all bytes. */
   bytes(bytes, size, reason) {
     if (this.isEnded) return;
     if (this.opened === undefined) this.open();

@@ -1,5 +1,5 @@
 // The points at which messages are recorded. Several recorders may tap one transport. The first recorder replaces
-// functions of the transport. At the end of the last recorder, the functions are restored.
+// functions of the transport. When the last of these recorders ends, the functions are restored.
 
 import { TapLink } from "./link.js";
 
@@ -70,7 +70,7 @@ export class TapPoint {
     return this.#links.map((link) => link.text(isSent, text, size, reason));
   }
 
-  /** Records a received binary message. Its bytes must be text in UTF-8. */
+  /** Records a received binary message: as text if the bytes are UTF-8, and as an invalid message otherwise. */
   receivedBytes(data) {
     const bytes = ArrayBuffer.isView(data)
       ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)

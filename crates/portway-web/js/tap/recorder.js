@@ -11,10 +11,10 @@ import { microseconds, recordTime } from "./clock.js";
 import { toRecord } from "./records.js";
 import { sinkOf } from "./sinks.js";
 
-/** The maximum number of records of one batch, and the cost after which a batch ends. They limit the time of a task. */
+/** The maximum number of records of one batch, and the cost after which a batch ends. Both limit the time of a task. */
 const BATCH_RECORDS = 500;
 const BATCH_BYTES = 262_144;
-/** The delay (ms) between a record and its batch. A task for each message would cost more than the tap. */
+/** The delay (ms) between a record and its batch. A task for each message would take more time than the recording. */
 const RUN_DELAY_MS = 20;
 /** The approximate memory of a record without its text, in bytes. */
 const RECORD_BYTES = 100;
@@ -30,8 +30,8 @@ export class TapRecorder {
   /** @internal Whether recording has ended. */
   isDestroyed = false;
   /**
-   * @internal Whether a record was dropped. Then all records are dropped until the sink has taken a batch, so messages
-   * need not be described: the caller calls `skip`.
+   * @internal Whether a record was dropped. Then all records are dropped until the sink has taken a batch. Messages
+   * need not be described meanwhile: the caller calls `skip` in place of `push`.
    */
   isFull = false;
   #maxBytes;
@@ -47,8 +47,8 @@ export class TapRecorder {
   /** The links with dropped records. */
   #gaps = new Set();
   /**
-   * The number of held bytes at which a record schedules the next run: 0 without a scheduled run, half of the maximum
-   * while a timer runs, and `Infinity` while a task is queued.
+   * The number of held bytes at which a record schedules the next run. It is 0 without a scheduled run, half of the
+   * maximum while a timer runs, and `Infinity` while a task is queued.
    */
   #nextRunBytes = 0;
   #timer;

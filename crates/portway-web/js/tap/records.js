@@ -70,7 +70,7 @@ function textProblem(text, omitted) {
 }
 
 /**
- * Returns the members of an entry for a text: the text, cut to the limit, and the number of the other characters.
+ * Returns the members of an entry for a text: the text, cut to the limit, and the number of omitted characters.
  * @param {string} text
  */
 export function cutText(text) {

@@ -19,7 +19,7 @@ class SessionTapper {
   #transport;
   #channel;
   #point;
-  /** The functions that restore the transport and its target, and by port, the functions that restore the ports. */
+  /** The functions that restore the transport and its target. `#ports` has the functions that restore each port. */
   #restore;
   #ports = new Map();
   /** The newest id of this side's hellos, and the previous id. Late answers to the previous hello may arrive. */
@@ -27,7 +27,7 @@ class SessionTapper {
   /** The peer of the session. */
   #peer;
   #hadSession = false;
-  /** The key of the goodbyes of the peer, which the peer sends over the port. */
+  /** The key that the peer has sent over the port. The goodbyes of the peer contain this key. */
   #key;
   /** Whether the port of the session was closed. The end of the session is recorded when its reason is known. */
   #isEnding = false;
@@ -89,7 +89,7 @@ class SessionTapper {
     this.#point.close(reason);
   }
 
-  /** A peer that does not support sessions has no port: its messages cross on the target itself. */
+  /** Whether the peer does not support sessions. Such a peer has no port: its messages cross on the target itself. */
   get #hasPlainPeer() {
     return this.#peer !== undefined && this.#peer.port.start === undefined;
   }
@@ -122,7 +122,7 @@ class SessionTapper {
       if (data?.method === "rpc.key") this.#key = data.params?.key;
       this.#receive(data);
     };
-    // This listener precedes the listener of the session.
+    // This listener precedes the listener of the session, so a message is recorded before it is handled.
     port.addEventListener("message", onMessage);
     const restore = [
       () => port.removeEventListener("message", onMessage),

@@ -27,7 +27,10 @@ export function sinkOf(sink, source, callbacks) {
   throw new TypeError(`sink must be a function, a MessagePort or the name of a channel, got ${typeof sink}`);
 }
 
-/** Returns a sink that calls `take`. If `take` returns a promise, the sink acknowledges the batch once it settles. */
+/**
+ * Returns a sink that calls `take`. If `take` returns a promise, the sink acknowledges the batch once the promise
+ * settles.
+ */
 function functionSink(take, { onTaken }) {
   return {
     isReady: true,

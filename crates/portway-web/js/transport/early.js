@@ -13,7 +13,7 @@ import {
 const EARLY = Symbol.for("portway.early");
 /** The senders that a transport handles. Once this module has run, the set also has the members `take` and `settle`. */
 const handled = (globalThis[EARLY] ??= new WeakSet());
-/** The cost of a response to an early request, charged to its sender. A message costs 1. */
+/** The cost of one response, charged to the sender of the request. In addition, each message costs 1. */
 const ANSWER_COST = 10;
 /** The text is fixed, because any window may send a request. The actual reason may contain addresses or tokens. */
 const FAILED = { code: -32603, message: "portway could not start" };
@@ -31,7 +31,9 @@ function isMessageOrBatch(data) {
 const isId = (id) => typeof id === "number" || (typeof id === "string" && id.length <= MAX_ID_LENGTH);
 
 if (handled.take === undefined && typeof globalThis.addEventListener === "function") {
-  /** The buffered events by sender. A transport reads their data later, because reading makes the engine copy it. */
+  /**
+   * The buffered events by sender. A transport reads their data later, because an engine copies data when it is read.
+   */
   let buffered = new Map();
   let count = 0;
   let hasWarned = false;

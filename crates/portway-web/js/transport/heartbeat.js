@@ -11,7 +11,10 @@ export const heartbeatMs = (option) => (option > 0 && option <= MAX_TIMEOUT_MS ?
 export class Heartbeat {
   /** The time in ms without a message. Time in which this thread was blocked or suspended does not count. */
   silentMs = 0;
-  /** Whether no check of the window is due soon, because no call is pending. A new call must then call `start`. */
+  /**
+   * True if the frequent checks of the window are paused, because no call is pending. Then a new call must call
+   * `start`.
+   */
   isIdle;
   #interval;
   #pollsWindow;

@@ -32,7 +32,7 @@ export class ReceiveQueue {
     this.#hasDropped = true;
   }
 
-  /** Sets the handler of a user. A later handler replaces it. */
+  /** Sets the handler of a user. A later handler of the same user replaces it. */
   setHandler(handler, user) {
     if (typeof handler !== "function") throw new TypeError(`handler must be a function, got ${typeof handler}`);
     const isFirst = this.#handlers.size === 0;

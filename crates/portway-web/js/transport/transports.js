@@ -113,8 +113,8 @@ function listenTo({
     return isWaiting();
   });
   const sendAndPoll = (message, transfer) => {
-    // Reading `closed` of a window takes long, so usually only the timer reads it. A transfer reads it first, because
-    // objects that are transferred to a closed window are lost.
+    // Reading `closed` of a window takes long, so usually only the timer reads it. Before a transfer, `closed` is read
+    // here, because objects that are transferred to a closed window are lost.
     if ((poller.isIdle || transfer) && isTargetClosed()) throw peerGoneError();
     if (poller.isIdle) poller.start();
     send(message, transfer);

@@ -58,6 +58,7 @@ export class WipcChannel {
    */
   #closedError = undefined;
   #isClosedByPeer = false;
+  /** Whether all received frames are handled after the end of the stream. Then `ended` resolves. */
   #hasEnded = false;
   #hasEndedCalls = false;
   /** @internal Whether the channel is destroyed. Hooks and handlers no longer run. */
@@ -161,7 +162,7 @@ export class WipcChannel {
       this.#closeForSending("closed", "the channel is closed");
       this.#write(frame);
       this.#frameWriter.end();
-      // Frames that the peer sent before its end are still handled.
+      // Frames that the peer has sent before the end of its stream are still handled.
       const onTimeout = () => (this.#isAtEnd && !this.isFull) || this.destroy();
       if (!this.#hasEnded) this.#closeTimer = startTimer(onTimeout, timeout);
     }

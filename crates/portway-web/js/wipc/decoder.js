@@ -30,7 +30,8 @@ export class WipcDecoder {
   /** The beginning of a payload that is skipped. */
   #payloadStart;
   /**
-   * The chunks that were not searched yet. `#queueStart` is the index of the first, and `#queuedBytes` the cost of all.
+   * The chunks that were not searched yet. `#queueStart` is the index of the first chunk, and `#queuedBytes` is the
+   * cost of all chunks.
    * @type {any[]}
    */
   #queue = [];
@@ -64,8 +65,8 @@ export class WipcDecoder {
   }
 
   /**
-   * @internal Stops the search. The hook `frame` calls this method. The bytes after the frame of this call are queued
-   * until `resume`.
+   * @internal Stops the search. The hook `frame` calls this method. The bytes after the frame that the hook has
+   * received are queued until `resume`.
    */
   stop() {
     this.#isStopped = true;
@@ -236,7 +237,7 @@ export class WipcDecoder {
     this.#partial = { type: header[4], length: size, received: 0 };
   }
 
-  /** Adds bytes to the incomplete payload, and returns the position of its end in these bytes. */
+  /** Adds the bytes from `at` to the incomplete payload, up to its end. Returns the position after the added bytes. */
   #addToPayload(bytes, at) {
     const partial = /** @type {NonNullable<WipcDecoder["partial"]>} */ (this.#partial);
     const end = Math.min(bytes.length, at + partial.length - partial.received);

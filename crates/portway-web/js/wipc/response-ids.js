@@ -1,6 +1,6 @@
 // Finds the ids of the responses in an unreadable message. The text may be cut off anywhere, and may not be JSON.
-// Members are found by the brackets and quotes of JSON alone. `crates/portway-proto/src/codec/json/glance.rs` has the
-// same rules.
+// Members are found by the brackets and quotes of JSON alone. `crates/portway-proto/src/codec/json/response_ids.rs` has
+// the same rules.
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -63,7 +63,7 @@ class Reader {
       if (name === "id") {
         const id = value?.trim() ?? "";
         found.isUnclear = found.id !== undefined || !/^(-?\d+(\.\d+)?([eE][+-]?\d+)?|null|".*")$/s.test(id);
-        // The ids of outgoing calls are non-negative integers. NaN stands for the id of no call.
+        // The ids of outgoing calls are non-negative integers. NaN stands for an id that no call has.
         found.id = /^\d+$/.test(id) ? Number(id) : NaN;
       }
       if (!this.skip(COMMA)) break;

@@ -26,7 +26,7 @@ impl Element<'_> {
         self.id.and_then(read_id)
     }
 
-    /// Returns the method. Returns `None` if the method is missing, not a string, or has a lone surrogate.
+    /// Returns the method. Returns `None` if the method is missing, is not a string, or has a lone surrogate.
     #[must_use]
     pub fn read_method(&self) -> Option<Box<str>> {
         self.method.and_then(string)

@@ -320,8 +320,8 @@ fn from_special(mut rest: &[u8]) -> &[u8] {
     rest.get(length..).unwrap_or_default()
 }
 
-/// Sets the top bit of each byte that is a quote, a backslash or a control character. A borrow may also set the top bit
-/// of later bytes. So only the first marked byte, from the lowest byte on, is reliable.
+/// Sets the top bit of each byte that is a quote, a backslash or a control character. The borrow of a subtraction may
+/// also set the top bit of later bytes. So only the first marked byte, from the lowest byte on, is reliable.
 #[inline]
 #[must_use]
 pub const fn special_bytes(bytes: u64) -> u64 {
@@ -370,7 +370,7 @@ fn after_number<'a>(text: &'a [u8], defect: &mut Option<Defect>) -> Option<&'a [
     Some(rest)
 }
 
-/// Returns the text after its leading digits, or `None` if it does not begin with a digit.
+/// Returns the rest of `text` after its leading digits, or `None` if `text` does not begin with a digit.
 fn after_digits(text: &[u8]) -> Option<&[u8]> {
     let [b'0'..=b'9', rest @ ..] = text else { return None };
     let mut rest = rest;

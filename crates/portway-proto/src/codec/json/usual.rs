@@ -1,6 +1,7 @@
-//! Decodes requests in their usual form, as most libraries write it: the members `jsonrpc`, `id`, `method` and `params`
-//! in this order, without whitespace between them, and with a number as the id. Such a request is decoded in one pass,
-//! without a search for the other members. The result is the same as with [`Envelope`](super::envelope::Envelope).
+//! Decodes requests in their usual form, as most libraries write it. The members are `jsonrpc`, `id`, `method` and
+//! `params`, in this order and without whitespace between them. The id is a number. Such a request is decoded in one
+//! pass, without a search for the other members. The result is the same as with
+//! [`Envelope`](super::envelope::Envelope).
 
 use serde_json::value::RawValue;
 

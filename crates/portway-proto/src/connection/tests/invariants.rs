@@ -1,5 +1,5 @@
-//! Tests with random inputs in random order. Each call must end once. Each request must be answered once, and other
-//! messages must not be answered.
+//! Tests with random inputs in random order. Each call must end once. Each request and each faulty message must be
+//! answered once, and no other message may be answered.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;

@@ -276,7 +276,7 @@ fn requests_of_a_batch_are_refused_if_their_replies_exceed_the_limit() {
 }
 
 #[test]
-fn an_answer_over_the_limit_of_its_batch_becomes_an_error() {
+fn an_answer_in_a_batch_becomes_an_error_if_it_exceeds_the_limit_of_bytes() {
     let mut server = server_within(Profile::GENERIC, 2_200);
     server.handle(Incoming::Batch((1..=5).map(|id| request(id, "m")).collect()));
     for (index, (key, _)) in requests(&mut server).into_iter().enumerate() {

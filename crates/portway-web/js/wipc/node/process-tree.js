@@ -125,7 +125,7 @@ export class ProcessTree {
     );
   }
 
-  /** Signals all processes. Returns whether a signal was sent. */
+  /** Signals all processes of the tree. Returns whether a signal was sent. */
   signal(signal) {
     this.refresh();
     let isSent = this.#hasGroup() && sendSignal(-this.#leader, signal);

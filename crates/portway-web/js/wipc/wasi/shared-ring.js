@@ -1,5 +1,5 @@
 // The memory that a page shares with the worker of its guest. It carries bytes, and is independent of frames and of
-// WASI. From its start, it contains:
+// WASI. The memory contains, in this order:
 //
 //   4 bytes         STDIN, an Int32: the number of bytes in the ring, and two flags
 //   4 bytes         OUTPUT, an Int32: the size, in bytes, of the guest's output that the page has not acknowledged
@@ -120,9 +120,9 @@ export class GuestRing {
 
   /** Reserves room for a piece of output before it is posted. Blocks while too much output is not acknowledged. */
   reserve(bytes) {
-    let waiting;
-    while ((waiting = Atomics.load(this.#words, OUTPUT)) >= MAX_UNREAD_OUTPUT)
-      Atomics.wait(this.#words, OUTPUT, waiting);
+    let unacknowledged;
+    while ((unacknowledged = Atomics.load(this.#words, OUTPUT)) >= MAX_UNREAD_OUTPUT)
+      Atomics.wait(this.#words, OUTPUT, unacknowledged);
     Atomics.add(this.#words, OUTPUT, cost(bytes));
   }
 }

@@ -127,9 +127,8 @@ impl Machine {
         self.is_in_noise_run && !self.header.is_known && !self.header.is_refused
     }
 
-    /// Splits a line that exceeds the limit of headers. Only the last bytes that may begin another header stay
-    /// buffered. If the header is refused, the bytes before them are dropped. Otherwise, these bytes are returned as
-    /// noise.
+    /// Splits a line that exceeds the limit of headers. The last bytes stay buffered if they may begin another header.
+    /// The earlier bytes are dropped if the header is refused, and are returned as noise otherwise.
     fn split_long_line(&mut self, position: LinePosition, bytes: &[u8], room: usize, at: &mut usize) -> Option<Item> {
         if let Some(fault) = self.too_large(position, bytes.len()) {
             return Some(fault);
