@@ -44,7 +44,7 @@ const PAGE: &str = "www/inspector/dist";
 /// The folder whose files the build script of `portway-cli` embeds.
 pub(crate) const EMBEDDED: &str = "crates/portway-cli/page";
 
-/// The file of that folder that is in the repository.
+/// The only file of [`EMBEDDED`] that does not belong to the page. It is in the repository.
 const NOT_OF_THE_PAGE: &str = "README.md";
 
 /// The end-to-end check of the page.
@@ -73,8 +73,8 @@ pub(crate) fn build_page(setup: &Setup) -> Result<()> {
     embed(workspace)
 }
 
-/// Makes the files of the folder equal to the built page. A file that is equal is not written, because each write
-/// causes a new build of the command.
+/// Makes the files in [`EMBEDDED`] equal to the built page. A file that is equal already is not written, because each
+/// write causes a new build of the command.
 fn embed(workspace: &Workspace) -> Result<()> {
     let _lock = lock(&workspace.path("target/inspector.lock"))?;
     let (page, folder) = (workspace.path(PAGE), workspace.path(EMBEDDED));

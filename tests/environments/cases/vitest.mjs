@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { run } from "../../packaging/tool.mjs";
 import { addTests } from "../environment.mjs";
 
-export default async function vitest(suite, environment) {
-  await environment.project("react");
-  const folder = await environment.project("vitest");
+export default async function vitest(suite, testFolder) {
+  await testFolder.project("react");
+  const folder = await testFolder.project("vitest");
   const file = join(folder, "report.json");
-  const args = [environment.module("vitest/vitest.mjs"), "run", "--reporter=json", `--outputFile=${file}`];
+  const args = [testFolder.module("vitest/vitest.mjs"), "run", "--reporter=json", `--outputFile=${file}`];
   const ended = run(process.execPath, args, { cwd: folder, timeout: 120_000 });
   await ended.catch(() => {});
   await addTests(suite, "Vitest", file, ended);
