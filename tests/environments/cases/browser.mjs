@@ -44,7 +44,7 @@ export default async function browser(suite, testFolder, launch) {
             sum: 3,
             silent: ["timeout", "angular"],
             lost: [["peer-gone", "angular"]],
-            isEnough: true,
+            hasEnoughChecks: true,
             unstable: 0,
           };
           assert.deepEqual(outcome, wanted);
