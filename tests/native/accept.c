@@ -1,6 +1,6 @@
-/* A library that tests/native/listeners.rs preloads into a listening program. Its accept4() closes every second
-   connection, and fails with the error in ERROR_OF_ACCEPT. The accept4() of Linux also fails if the new socket has a
-   pending error, see accept(2). */
+/* A library that tests/native/listeners.rs preloads into a listening program. The accept4() of this library closes
+   every second connection, and fails with the error in ERROR_OF_ACCEPT. The accept4() of Linux also fails if the new
+   socket has a pending error, see accept(2). */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,5 +1,6 @@
-//! `cargo xtask build --only inspector`: builds the core of the inspector as wasm, where its page imports it.
-//! `cargo xtask build --only page`: also builds the page, and copies it to the folder from which the command embeds it.
+//! `cargo xtask build --only inspector`: builds the core of the inspector as wasm, in the folder from which the page
+//! imports the wasm. `cargo xtask build --only page`: also builds the page, and copies the page to the folder from
+//! which the command embeds it.
 
 use std::fs;
 use std::path::Path;

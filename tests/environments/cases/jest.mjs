@@ -1,4 +1,5 @@
-// Runs the tests in Jest. Jest imports ES modules only with the option `--experimental-vm-modules` of Node.
+// Runs the tests of projects/jest in Jest. Jest imports ES modules only with the option `--experimental-vm-modules` of
+// Node.
 
 import { join } from "node:path";
 import { run } from "../../packaging/tool.mjs";

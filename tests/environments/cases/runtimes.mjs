@@ -1,4 +1,4 @@
-// Runs the tests in Node, Deno and Bun. Deno and Bun are programs in npm packages.
+// Runs the tests of projects/runtimes in Node, Deno and Bun. Deno and Bun are programs in npm packages.
 
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";

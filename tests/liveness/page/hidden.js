@@ -9,7 +9,7 @@ import { HIDDEN_MS, hidePage } from "./visibility.js";
 
 /**
  * The servers end this number of milliseconds before the page is shown again. If the page is hidden for a shorter time,
- * they end as soon as it is hidden.
+ * the servers end as soon as the page is hidden.
  */
 const END_BEFORE_MS = 90_000;
 /** Two checks of a default heartbeat, and their answers, take less than this number of milliseconds. */
