@@ -118,12 +118,12 @@ fn direction_of(record: &Record) -> Option<Direction> {
 async fn a_stopped_reader_does_not_stop_the_link_and_gaps_count_the_messages_without_a_record() -> Test {
     const MESSAGES: usize = 2_000;
     const TAP_BYTES: u64 = 1_048_576;
-    let (go, stop) = mpsc::channel::<()>();
+    let (stop, stopped) = mpsc::channel::<()>();
     let read = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&read);
     let tap = Tap::new(move |record| {
-        // Until the sender is dropped, the reader is stopped.
-        let _ = stop.recv();
+        // The reader is stopped until the test drops `stop`.
+        let _ = stopped.recv();
         sink.lock().unwrap_or_else(PoisonError::into_inner).push(record.clone());
     })?;
     let (near, far) = pipe(Framing::ContentLength)?;
@@ -135,7 +135,7 @@ async fn a_stopped_reader_does_not_stop_the_link_and_gaps_count_the_messages_wit
     }
     client.destroy();
     client.closed().await;
-    drop(go);
+    drop(stop);
     timeout(TEST_TIMEOUT, tap.flushed()).await??;
     let records = read.lock().unwrap_or_else(PoisonError::into_inner);
     let (mut recorded_bytes, mut recorded, mut left_out) = (0, [0, 0], [0, 0]);
