@@ -13,7 +13,7 @@ import { RUNS } from "./page/measure.js";
 const TEST_TIMEOUT_MS = 60_000;
 /**
  * Kinds that may take this number of milliseconds or more run at the same time, before the other kinds. The kinds that
- * hide the page do so, too.
+ * hide the page also run at this time.
  */
 const SLOW = 10_000;
 
