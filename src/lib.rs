@@ -26,10 +26,10 @@
 //!
 //! The modules:
 //!
-//! - `wipc` (in a browser, with the feature `codec`): hosts and guests of WIPC, a protocol of frames between a process
-//!   and a program that the process starts. A guest may be a WASI program;
-//! - `stdio` (in a browser, with the feature `codec`): standard streams whose calls block until they complete, even if
-//!   a descriptor is non-blocking;
+//! - `wipc` (in a browser, only with the feature `codec`): hosts and guests of WIPC, a protocol of frames between a
+//!   process and a program that the process starts. A guest may be a WASI program;
+//! - `stdio` (in a browser, only with the feature `codec`): standard streams whose calls block until they complete,
+//!   even if a descriptor is non-blocking;
 //! - `tap` (with the feature `native`): records of the messages that cross a link.
 //!
 //! Modules of `portway-proto`, for implementers of protocols:
@@ -38,7 +38,8 @@
 //! - [`connection`]: the state machine of a connection, without IO, clock or threads;
 //! - [`validate`]: checks messages against the specification;
 //! - [`profile`]: the differences between protocols;
-//! - `codec` (in a browser, with the feature `codec`): converts bytes to frames and JSON text to messages, and back.
+//! - `codec` (in a browser, only with the feature `codec`): converts between bytes and frames, and between JSON text
+//!   and messages.
 //!
 //! # Features
 //!

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// A list of items, and the reason why they differ between the targets. An entry of the list is `Type::item`, or a type
-/// with all of its items.
+/// A list of items, and the reason why they differ between the targets. An entry of the list is `Type::item`, or the
+/// name of a type, which stands for the type and all of its items.
 type Exception = (&'static str, &'static str);
 
 const ONLY_NATIVE: [Exception; 10] = [
@@ -69,13 +69,13 @@ impl Surface {
     fn read(list: &str) -> Self {
         let text = read(list);
         let mut surface = Self::default();
-        let mut is_trait = false;
+        let mut is_in_trait_impl = false;
         for line in text.lines() {
             let line = line.replace("portway::native::", "portway::");
             let line = line.strip_prefix("#[non_exhaustive] ").unwrap_or(&line);
             if line.starts_with("impl") {
-                is_trait = line.contains(" for ");
-            } else if !is_trait || !line.contains("fn ") {
+                is_in_trait_impl = line.contains(" for ");
+            } else if !is_in_trait_impl || !line.contains("fn ") {
                 surface.add(line);
             }
         }

@@ -140,7 +140,7 @@ fn a_string_of_fifty_megabytes_is_decoded_under_a_raised_limit_and_its_memory_is
         assert_eq!(request.params.map(|params| params.get().len()), Some(50_000_004));
     });
     assert_eq!((info.count_current, info.bytes_current), (0, 0), "{info:?}");
-    // The memory has only one copy of the payload.
+    // Only one copy of the payload is in memory.
     assert!(info.bytes_max < 50_001_000, "{info:?}");
 }
 

@@ -1,4 +1,4 @@
-//! The decoder of WIPC reads 1 GiB of text that a guest could print, with 100,000 frames between the text.
+//! The decoder of WIPC reads 1 GiB of text that a guest could print. 100,000 frames are in this text, between lines.
 #![cfg(target_os = "linux")]
 #![allow(
     clippy::unwrap_used,

@@ -328,7 +328,8 @@ impl ClientHandle {
         let end = if event == RESULT { Ok(value) } else { Err(error_of_event(event, value, self.max_visits)) };
         self.end(token, |status| match status {
             CallStatus::Waiting(_) => Some(CallStatus::Ended(end)),
-            // Another call may use the slot from now on. The status `Ended` prevents a cancellation of this other call.
+            // JavaScript has ended this call, so another call may use its slot from now on. With the status `Ended`,
+            // the drop of this call does not cancel the other call.
             CallStatus::Rejected(problem) => Some(CallStatus::Ended(Err(problem.clone()))),
             _ => None,
         });

@@ -1,5 +1,5 @@
-//! The limits of a conversion: a maximum number of visits, and a maximum length of text from the peer in errors. Each
-//! value and each key costs one visit or more.
+//! The limits of a conversion: a maximum number of visits, and a maximum length of the peer's text that an error
+//! repeats. Each value and each key costs one visit or more.
 
 use core::cell::Cell;
 use core::fmt::{self, Display, Write};

@@ -61,7 +61,7 @@ pub enum CallError {
     Lost(Closed),
     /// The response has neither result nor error.
     InvalidResponse,
-    /// The response was received, but cannot be decoded for this reason. In browsers, the reason is always
+    /// The response was received, but cannot be decoded. The value is the reason. In browsers, the reason is always
     /// [`Unreadable::MessageError`].
     Unreadable(Unreadable),
     /// Too many calls are pending. The call was not sent.

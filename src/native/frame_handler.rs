@@ -155,8 +155,8 @@ impl FrameHandler {
         FrameAction::Continue
     }
 
-    /// Handles bytes outside of frames. `starts` is true if a run of noise starts with these bytes, and is not part of
-    /// an error that was already reported.
+    /// Handles bytes outside of frames. `starts` is true if a run of noise starts with these bytes. It is false if an
+    /// error that was already reported includes this run.
     fn handle_noise<'f>(&mut self, bytes: &'f [u8], starts: bool) -> FrameAction<'f> {
         if self.link.is_wipc() {
             // With WIPC, bytes between frames are regular output from the peer.

@@ -272,7 +272,7 @@ impl Listener {
     /// untrusted peers, set a lower limit with [`Listener::with`] and [`Transport::with_limits`].
     ///
     /// # Errors
-    /// If no more connections can be accepted. If too many files are open, or if a connection fails at once, the
+    /// If no more connections can be accepted. If too many files are open, or if a single connection fails, the
     /// listener continues. A panic of `set_up` or of the function of [`Listener::with`] ends only its connection.
     pub async fn serve(self, set_up: impl Fn(&Peer) + Send + Sync) -> io::Result<()> {
         self.serve_each(set_up, Peer::forget).await

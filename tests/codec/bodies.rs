@@ -84,8 +84,8 @@ fn a_body_may_begin_like_a_header_does() {
     {
         assert_eq!(read(frame(text) + &frame("{}")), [body(text), body("{}")], "{text}");
     }
-    // This body begins with a name and a colon, as a header does. The decoder may take it for a header, but must read
-    // the next frame.
+    // This body begins with a name and a colon, as a header does. The decoder may take the body for a header, but must
+    // read the next frame.
     assert_eq!(read(frame("cContent-Length: x") + &frame("{}")).last(), Some(&body("{}")));
 }
 

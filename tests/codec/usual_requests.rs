@@ -61,7 +61,7 @@ fn decoded(text: &str, profile: &Profile, limits: &Limits) -> String {
 }
 
 proptest! {
-    /// A text that begins with whitespace does not have the usual form.
+    /// Each text is decoded with and without a leading space. With this space, no text has the usual form.
     #[test]
     fn a_request_in_the_usual_form_has_the_same_result(text in texts(), depth in 0_usize..6, id_length in 0_usize..6) {
         let mut tight = Limits::DEFAULT;

@@ -1,4 +1,5 @@
-//! Compares the decoder with a simple implementation of the specification, for random bytes in random pieces.
+//! Compares the decoder of WIPC frames with a simple implementation of the specification, for random bytes in random
+//! pieces.
 
 use portway::codec::wipc::{Decoder, Event, Frame, FrameType, HEADER_BYTES, MAX_PAYLOAD, encode, header};
 

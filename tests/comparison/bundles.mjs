@@ -1,4 +1,4 @@
-// Measures the bytes of each library that a page would load. esbuild bundles all libraries with the same settings.
+// Measures how many bytes of each library a page would load. esbuild bundles all libraries with the same settings.
 
 import { build } from "esbuild";
 import { readFileSync } from "node:fs";
@@ -11,8 +11,8 @@ const here = dirname(fileURLToPath(import.meta.url));
 export const pkg = resolve(here, "../../pkg");
 
 /**
- * Returns a plugin of esbuild that resolves Portway in the folder `pkg`. `module` is an entry for pages. It replaces
- * the entry `node.js` too, which the adapters import.
+ * Returns a plugin of esbuild that resolves Portway in the folder `pkg`. `module` is the entry of the package for
+ * pages. The adapters import the entry `node.js`, and this plugin replaces it by `module`.
  */
 function fromPackage(module, pkg) {
   return {
@@ -39,7 +39,7 @@ export async function bundle(contents, module = "inline.js", folder = pkg) {
   return outputFiles[0].contents;
 }
 
-/** Returns the sizes of a library as an outcome: of its typical import, and of `more` if it has this member. */
+/** Returns an outcome with the size of the typical import of a library. If the library has `more`, adds its size. */
 export async function size({ typicalImport, more, wasm }) {
   const sizes = [await compressedSize(typicalImport, wasm)];
   if (more) sizes.push(`${await compressedSize(more.typicalImport, wasm)} with ${more.has}`);

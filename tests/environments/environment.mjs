@@ -1,60 +1,62 @@
-// Creates a folder that has Portway, installed from its tarball, and the npm packages that the tests use.
+// The temporary folder in which the environments suite installs Portway from its tarball, and the functions that add
+// the results of test runners and scripts to the suite.
 
 import { cp, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { root, run } from "../packaging/tool.mjs";
-import { Page } from "./page.mjs";
+import { CodeBlocks } from "./page.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 
-export class Environment {
-  folder;
+/** One folder for all groups of tests. Its node_modules has Portway and the npm packages that the tests use. */
+export class TestFolder {
+  path;
   /** The code blocks of docs/environments.md. */
-  page;
+  codeBlocks;
 
   static async make() {
     const { PORTWAY_ENVIRONMENTS: installed = here } = process.env;
-    const environment = new Environment();
-    environment.folder = await mkdtemp(join(tmpdir(), "portway-environments-"));
-    environment.page = await Page.read(join(root, "docs/environments.md"));
-    const modules = join(environment.folder, "node_modules");
+    const testFolder = new TestFolder();
+    testFolder.path = await mkdtemp(join(tmpdir(), "portway-environments-"));
+    testFolder.codeBlocks = await CodeBlocks.read(join(root, "docs/environments.md"));
+    const modules = join(testFolder.path, "node_modules");
     await mkdir(modules);
     const names = await readdir(join(installed, "node_modules"));
     await Promise.all(names.map((name) => symlink(join(installed, "node_modules", name), join(modules, name))));
     // Portway is not a link to pkg/, because test runners handle files in node_modules differently from other files.
-    await run("npm", ["pack", join(root, "pkg"), "--pack-destination", environment.folder], {
-      cwd: environment.folder,
+    await run("npm", ["pack", join(root, "pkg"), "--pack-destination", testFolder.path], {
+      cwd: testFolder.path,
     });
-    const tarball = (await readdir(environment.folder)).find((file) => file.endsWith(".tgz"));
+    const tarball = (await readdir(testFolder.path)).find((file) => file.endsWith(".tgz"));
     await mkdir(join(modules, "portway"));
     await run("tar", ["xzf", tarball, "-C", join(modules, "portway"), "--strip-components=1"], {
-      cwd: environment.folder,
+      cwd: testFolder.path,
     });
-    await writeFile(join(environment.folder, "package.json"), '{ "private": true, "type": "module" }\n');
-    return environment;
+    await writeFile(join(testFolder.path, "package.json"), '{ "private": true, "type": "module" }\n');
+    return testFolder;
   }
 
   /** Creates a project from its files in `projects` and its blocks in docs/environments.md. Resolves to its folder. */
   async project(name) {
-    const folder = join(this.folder, name);
+    const folder = join(this.path, name);
     await mkdir(folder, { recursive: true });
     await cp(join(here, "projects", name), folder, { recursive: true }).catch(
       ({ code }) => code === "ENOENT" || Promise.reject(code),
     );
     await cp(join(here, "projects/shared"), folder, { recursive: true });
-    for (const [file, text] of this.page.filesOf(name)) await writeFile(join(folder, file), text);
+    for (const [file, text] of this.codeBlocks.filesOf(name)) await writeFile(join(folder, file), text);
     return folder;
   }
 
   /** Returns the path of a file in an installed package. */
   module(path) {
-    return join(this.folder, "node_modules", path);
+    return join(this.path, "node_modules", path);
   }
 
   remove() {
-    return rm(this.folder, { recursive: true, force: true });
+    return rm(this.path, { recursive: true, force: true });
   }
 }
 

@@ -7,26 +7,26 @@
 
 import { launch } from "../packaging/browser.mjs";
 import { Suite } from "../packaging/suite.mjs";
-import { Environment } from "./environment.mjs";
+import { TestFolder } from "./environment.mjs";
 
 const groups = ["node", "vitest", "jest", "sinon", "frameworks", "bundles", "runtimes", "browser"];
 const selectedGroups = process.argv.slice(2);
 
 const suite = new Suite();
-const environment = await suite.test("the package can be packed and installed", () => Environment.make());
-if (environment) {
+const testFolder = await suite.test("the package can be packed and installed", () => TestFolder.make());
+if (testFolder) {
   try {
     for (const name of groups.filter((name) => selectedGroups.length === 0 || selectedGroups.includes(name))) {
       const { default: group } = await import(`./cases/${name}.mjs`);
-      await group(suite, environment, launch);
+      await group(suite, testFolder, launch);
     }
     if (selectedGroups.length === 0) {
       await suite.test("the tests used every code block of docs/environments.md", () =>
-        environment.page.assertAllUsed(),
+        testFolder.codeBlocks.assertAllUsed(),
       );
     }
   } finally {
-    await environment.remove();
+    await testFolder.remove();
   }
 }
 process.exitCode = suite.finish() ? 0 : 1;

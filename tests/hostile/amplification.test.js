@@ -1,5 +1,5 @@
-// Measures the cost of one message over WIPC in JavaScript: the bytes in both directions, and the time for which it
-// blocks the event loop.
+// Measures the cost of one message over WIPC in JavaScript: the bytes in both directions, and the time for which the
+// message blocks the event loop.
 
 import { assert } from "chai";
 import { afterThisTest } from "../web/support/cleanup.js";

@@ -123,7 +123,7 @@ describe("a lane over a worker", () => {
     return { scriptedPeer, calls, id };
   }
 
-  it("ignores messages whose name is not exactly the name of the lane", async () => {
+  it("ignores messages that are not wrapped with exactly the name of the lane", async () => {
     const { scriptedPeer, calls, id } = await openScripted();
     const secret = message({ id: 1, method: "secret", params: ["forged"] });
     for (const portway of [
@@ -160,7 +160,8 @@ describe("a lane over a worker", () => {
       portway: hexId("a"),
       message: message({ id: 0, method: "secret", params: ["before the goodbye"] }),
     });
-    // Messages that arrive before the session is reported to the application are handled together with a goodbye.
+    // The goodbye is sent only after this call. Before the session is reported to the application, messages and a
+    // goodbye would be handled together.
     await until(() => calls.length > 0, "the session must be served");
     scriptedPeer.post({ portway: hexId("a"), message: message({ method: "rpc.bye", params: { reason: "closed" } }) });
     scriptedPeer.post({

@@ -8,7 +8,7 @@ import { origins, party } from "./support/parties.js";
 
 const indexOf = ({ window }) => Array.from(frames).indexOf(window);
 
-/** Opens a document of the host that imports `portway/early` and records its listeners for messages. */
+/** Opens a document of the host. The document imports `portway/early`, and records all listeners for messages. */
 async function listeningFrame() {
   const frame = await party("host");
   await frame.run(async (early) => {
@@ -28,7 +28,7 @@ async function listeningFrame() {
   return frame;
 }
 
-/** Posts `count` notifications to an iframe, and waits until the iframe has received `total` messages. */
+/** Posts `count` notifications to an iframe. Waits until the iframe has received `total` messages since its start. */
 async function flood(stranger, frame, count, total = count) {
   await stranger.run(
     (index, count) => {
@@ -70,11 +70,11 @@ describe("portway/early", function () {
     const frame = await listeningFrame();
     const stranger = await party("stranger");
     await flood(stranger, frame, 5_000);
-    const listeners = () => frame.run(() => listeners.length);
+    const countListeners = () => frame.run(() => listeners.length);
     await frame.run(() => library().then(() => {}));
     const started = performance.now();
-    while ((await listeners()) > 0 && performance.now() - started < 14_000) await pause(250);
-    assert.equal(await listeners(), 0, "the listener must be removed");
+    while ((await countListeners()) > 0 && performance.now() - started < 14_000) await pause(250);
+    assert.equal(await countListeners(), 0, "the listener must be removed");
     assert.isAbove(performance.now() - started, 5_000, "the listener was removed too soon after the start");
     const delivered = await frame.run(
       async (index, origin) => {
@@ -91,7 +91,7 @@ describe("portway/early", function () {
   });
 
   for (const when of ["before", "after"]) {
-    it(`answers requests with a fixed text, at most 10 000 times, if they arrive ${when} the wasm has failed to load`, async () => {
+    it(`answers at most 10 000 requests, with a fixed text, ${when} the wasm fails to load`, async () => {
       const frame = await listeningFrame();
       const stranger = await party("stranger");
       const ask = () =>

@@ -62,7 +62,7 @@ async function assertUnharmed({ friend, peer, events }) {
 
 const assertNothingReceived = async (stranger) =>
   assert.deepEqual(await stranger.received(), [], "a stranger must receive nothing");
-/** If a goodbye arrives over the window, a session waits for a goodbye through its port. This pause is longer. */
+/** After a goodbye over the window, a session waits for a goodbye through its port. This pause is longer than that. */
 const settled = () => pause(1_300);
 
 describe("forged messages", function () {

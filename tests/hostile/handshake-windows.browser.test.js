@@ -67,8 +67,8 @@ describe("a host that receives generated handshake messages", function () {
     }
 
     for (let number = 0; totals.sent < COUNT; number++) {
-      const run = (seed + number * 7919) >>> 0;
-      const random = new Random(run);
+      const roundSeed = (seed + number * 7919) >>> 0;
+      const random = new Random(roundSeed);
       const fail = (what) => assert.fail(`${what}; PORTWAY_SEED=${seed}, round ${number}`);
       const limit = (promise, what) => Promise.race([promise, pause(10_000).then(() => fail(what))]);
       // In every second round, the attacker sends nothing that ends the connection permanently. After such a round,
@@ -84,8 +84,8 @@ describe("a host that receives generated handshake messages", function () {
         (made) => (peer = made),
         () => (ended = true),
       );
-      await friend.run((...args) => attackFrom(parent, ...args), run, "peer", { mayEnd, run: number });
-      await stranger.run((...args) => attackFrom(parent, ...args), run + 1, "stranger", { run: number });
+      await friend.run((...args) => attackFrom(parent, ...args), roundSeed, "peer", { mayEnd, run: number });
+      await stranger.run((...args) => attackFrom(parent, ...args), roundSeed + 1, "stranger", { run: number });
       const calls = [];
       let counts = { received: 0 };
       let received = 0;
@@ -114,7 +114,7 @@ describe("a host that receives generated handshake messages", function () {
       addToTotals(counts);
       if (intrudes) {
         const intruder = await friend.load("stranger");
-        await intruder.run((...args) => attackFrom(parent, ...args), run + 2, "stranger", { run: number });
+        await intruder.run((...args) => attackFrom(parent, ...args), roundSeed + 2, "stranger", { run: number });
         await intruder.run((knows) => attacker.learn(knows), counts.knownIds);
         for (let n = 0; n < 5; n++) counts = await burst(intruder, 100, true);
         addToTotals(counts);

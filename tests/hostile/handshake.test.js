@@ -37,7 +37,7 @@ const settled = (near, far) =>
 const totals = { sent: 0, received: 0, bytesOut: 0, bytesReceived: 0, sessions: 0, calls: 0 };
 
 async function round(number, isWorker) {
-  const run = (seed + number * 7919) >>> 0;
+  const roundSeed = (seed + number * 7919) >>> 0;
   // In every second round, the attacker sends nothing that ends the connection permanently. After such a round, the
   // connection must serve the real peer.
   const mayEnd = number % 2 === 1;
@@ -51,13 +51,13 @@ async function round(number, isWorker) {
     (made) => (peer = made),
     () => (ended = true),
   );
-  const peerAttacker = new Attacker(run, "peer", (one, transfer) => port2.postMessage(one, transfer), {
+  const peerAttacker = new Attacker(roundSeed, "peer", (one, transfer) => port2.postMessage(one, transfer), {
     mayEnd,
     run: number,
   });
   port2.onmessage = ({ data }) => peerAttacker.receive(data);
   const calls = [];
-  const random = new Random(run);
+  const random = new Random(roundSeed);
   let received = 0;
   let remaining = PER_ROUND;
   for (let burst = 0; remaining > 0; burst++) {
@@ -85,7 +85,7 @@ async function round(number, isWorker) {
   // The real peer connects, while the attacker still sends messages through the old ports.
   port2.onmessage = null;
   const past = peerAttacker.leave();
-  const lateAttacker = new Attacker(run + 1, "past", () => {}, { mayEnd, run: number });
+  const lateAttacker = new Attacker(roundSeed + 1, "past", () => {}, { mayEnd, run: number });
   lateAttacker.past = past;
   const timer = setInterval(() => lateAttacker.burst(20), 5);
   const fail = (what) => assert.fail(`${what}; PORTWAY_SEED=${seed}, round ${number}`);

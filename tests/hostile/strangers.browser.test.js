@@ -83,7 +83,7 @@ describe("a large message of a stranger", function () {
   it("is not read by portway/early", async () => {
     const [host, stranger] = [await party("host"), await party("stranger")];
     const index = Array.from(frames).indexOf(host.window);
-    const measure = () =>
+    const postLargeMessage = () =>
       stranger.run(async (index) => {
         const target = parent.frames[index];
         target.postMessage(
@@ -103,7 +103,7 @@ describe("a large message of a stranger", function () {
       });
       await import(early);
     }, packaged("early.js"));
-    await measure();
+    await postLargeMessage();
     await pause(1_500);
     // `portway/early` does not know the allowed senders yet, so it may read the message once.
     assert.isAtMost(await host.run(() => reads), 2);

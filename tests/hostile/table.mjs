@@ -7,8 +7,11 @@ const NAME = "amplification";
 const file = new URL("bounds.json", import.meta.url);
 const security = new URL("../../SECURITY.md", import.meta.url);
 
-/** The possible values of the figures in bounds.json. They are few, so that two runs write equal figures. */
-const TIMES = [0, 1, 2, 5, 10];
+/**
+ * The possible values of the figures in bounds.json: bytes for each byte of the message, and milliseconds. The values
+ * are few, so that two runs write equal figures.
+ */
+const RATIOS = [0, 1, 2, 5, 10];
 const MS = [5, 10, 20, 50];
 const PLACES = { page: "a page, by `connect`", wipc: "JavaScript over WIPC", native: "a native server, on a socket" };
 
@@ -27,9 +30,9 @@ export function accept(measured) {
   const bounds = read();
   for (const { id, where, sends, blocks, holds } of measured) {
     const row = bounds.rows.find((row) => row.id === id && row.where === where);
-    if (sends !== null) row.sends = Math.min(leastStep(TIMES, sends, 1.05), bounds.maxSent);
+    if (sends !== null) row.sends = Math.min(leastStep(RATIOS, sends, 1.05), bounds.maxSent);
     row.blocks = Math.min(leastStep(MS, blocks, 2), bounds.maxBlocked);
-    if (holds !== undefined) row.holds = Math.min(leastStep(TIMES, Math.max(0, holds - 0.5), 1), 1);
+    if (holds !== undefined) row.holds = Math.min(leastStep(RATIOS, Math.max(0, holds - 0.5), 1), 1);
   }
   const rowText = (row) =>
     `    { ${Object.entries(row)

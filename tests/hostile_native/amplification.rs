@@ -33,7 +33,7 @@ const SLOWNESS: f64 = if cfg!(debug_assertions) { 10.0 } else { 1.0 };
 /// Maximum number of tries. Only the shortest time counts, since other processes of the machine delay some tries.
 const TRIES: usize = 5;
 
-/// Returns the bytes that a row of this id sends.
+/// Returns the bytes of the message for the row of this id.
 fn message(id: &str) -> Vec<u8> {
     let one = |id: usize| json!({"jsonrpc": "2.0", "id": id, "method": "no such method"});
     let text = |length: usize| "x".repeat(length);

@@ -34,7 +34,7 @@ pub(crate) fn role(name: &str, path: &Path) -> Command {
     command
 }
 
-/// Runs the role, and exits, in a process that [`role`] has started. Otherwise does nothing.
+/// In a process that [`role`] has started, runs the role and exits. In other processes, does nothing.
 #[test]
 fn runs_the_role_of_the_environment() {
     let Ok(name) = env::var(ROLE) else { return };

@@ -5,8 +5,9 @@ import { methods } from "./methods.mjs";
 
 /**
  * Observes how calls of one library end after each event of deaths.mjs. A call is observed for `observedMs` ms.
- * `elsewhere` is an address of another origin. Returns two promises. `done` resolves to `says`, `saw` and the times, by
- * the id of the event. `mayContinue` resolves when the next library may start.
+ * `elsewhere` is an address of another origin. Returns two promises. `mayContinue` resolves when the next library may
+ * start. `done` resolves to the outcomes, by the id of the event. In an outcome, `says` is the text of the table,
+ * `saw` is the error or the state of the call, and `ms` has the times.
  */
 export async function observe(library, name, elsewhere, observedMs) {
   const boundaries = library.boundaries ?? ["frame", "worker", "port"];

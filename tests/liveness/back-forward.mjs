@@ -13,8 +13,8 @@ const hasEnded = ({ closedAt }) => closedAt !== undefined;
 
 /**
  * Leaves the page and returns to it. Resolves to the outcomes of both kinds, by id. `keepsConnected` is whether the
- * browser keeps a page that has a connection when it is left. If it does not, the second kind is measured with a page
- * that waits for its next attempt.
+ * browser keeps a page in its cache although the page has a connection. If the browser does not, the second kind is
+ * measured with a page that has no connection, and waits for its next attempt to connect.
  */
 export async function leaveAndReturn(driver, origin, sockets, { runs, keepsConnected }) {
   const server = await sockets.handle({ action: "start" });
@@ -55,7 +55,7 @@ export async function leaveAndReturn(driver, origin, sockets, { runs, keepsConne
     return { enters, returns: { ms: trip.answeredAt - trip.shownAt, reason: "answered" } };
   }
 
-  /** Leaves the page while it waits for its next attempt. The page may return as a new load, which does not count. */
+  /** Leaves the page while it waits to connect again. The page may return as a new load, which does not count. */
   async function tripWithoutConnection() {
     await run("set", { upgrades: "503" });
     await run("terminate");

@@ -11,7 +11,7 @@ const browsers = engines.slice(0, 3);
 
 export const { deaths, sockets, alive } = JSON.parse(readFileSync(new URL("bounds.json", import.meta.url), "utf8"));
 
-/** Returns whether the back/forward cache of the engine keeps pages that have a connection when they are left. */
+/** Returns whether the back/forward cache of the engine also keeps pages that have a connection. */
 export const keepsConnected = (engine) => !sockets.some(({ differs }) => differs?.[engine]?.reason === "unloaded");
 
 /**

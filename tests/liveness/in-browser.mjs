@@ -13,7 +13,7 @@ import { RUNS } from "./page/measure.js";
 const TEST_TIMEOUT_MS = 60_000;
 /**
  * Kinds that may take this number of milliseconds or more run at the same time, before the other kinds. The kinds that
- * hide the page do so, too.
+ * hide the page also run at this time.
  */
 const SLOW = 10_000;
 
@@ -22,8 +22,8 @@ export async function runKinds(engine, kinds, { hiddenMs }) {
   const isHiding = ({ isHidden, isNavigated }) => isHidden || isNavigated;
   const hiding = kinds.filter(isHiding);
   const others = kinds.filter((kind) => !isHiding(kind));
-  // Popups hide the page, too, and the bounds are those of a page that is visible, so the browser of the other kinds
-  // does not slow hidden pages.
+  // Popups also hide the page. But the bounds of the other kinds are those of a visible page. So the browser of these
+  // kinds does not slow hidden pages.
   return {
     ...(await runInBrowser(engine, others, { hiddenMs: 0, slowsHiddenPages: false })),
     ...(await runInBrowser(engine, hiding, { hiddenMs, slowsHiddenPages: true })),

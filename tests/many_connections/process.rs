@@ -14,7 +14,7 @@ use tokio::process::{Child, Command};
 const PATH: &str = "PORTWAY_TEST_SOCKET";
 const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The process of the server. It is killed when it is dropped.
+/// The process of the server. The drop of this value kills the process.
 pub(crate) struct ServerProcess(Child);
 
 /// The memory of a process, in KB.

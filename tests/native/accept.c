@@ -1,5 +1,6 @@
-/* This accept4() fails for every second connection. On Linux, accept4() fails if a new socket has a pending error, see
-   accept(2). */
+/* A library that tests/native/listeners.rs preloads into a listening program. The accept4() of this library closes
+   every second connection, and fails with the error in ERROR_OF_ACCEPT. The accept4() of Linux also fails if the new
+   socket has a pending error, see accept(2). */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

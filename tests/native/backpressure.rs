@@ -451,8 +451,8 @@ fn the_link_allocates_no_list_of_the_members_of_a_rejected_message() -> Test {
     Ok(())
 }
 
-/// Neither peer reads until the other peer reads. So all calls without an answer end by their
-/// timeouts. See SECURITY.md.
+/// Neither peer reads until the other peer reads. So no further answer arrives, and all calls without an answer time
+/// out. See SECURITY.md.
 #[tokio::test]
 async fn two_peers_that_both_leave_too_many_answers_unread_wait_for_each_other_and_their_calls_time_out() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {

@@ -283,7 +283,7 @@ async fn expect_final_messages(transport: Transport, after_call: impl FnOnce() -
 #[tokio::test]
 async fn a_slow_handler_handles_all_messages_before_the_end_of_the_stream() -> Test {
     const COUNT: usize = 800;
-    // The peer closes its socket and leaves a part of the input unread.
+    // This remote end sends its messages, and closes its socket before it has read all of its input.
     let (here, mut there) = UnixStream::pair()?;
     here.set_nonblocking(true)?;
     let (reader, writer) = tokio::net::UnixStream::from_std(here)?.into_split();
@@ -296,7 +296,7 @@ async fn a_slow_handler_handles_all_messages_before_the_end_of_the_stream() -> T
     };
     expect_final_messages(transport, send_final_messages, COUNT).await?;
 
-    // The peer is a process that exits.
+    // This remote end is a process that exits after its messages.
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("words");
     std::fs::write(&file, final_messages(Framing::ContentLength, COUNT))?;

@@ -16,7 +16,8 @@ type Test = Result<(), Box<dyn Error>>;
 
 const GRACE: Duration = Duration::from_millis(200);
 
-/// Maximum time for the end of a link. The documentation states 700 ms, but a busy machine may need more time.
+/// Maximum time for the end of a link. By the documentation, the end takes at most 700 ms: [`GRACE`], and half a second
+/// until `SIGKILL`. A busy machine may need more time.
 const LIMIT: Duration = Duration::from_secs(10);
 
 fn command(tree: &Tree) -> Command {
@@ -180,7 +181,7 @@ async fn while_a_process_still_runs_the_link_lists_all_processes_only_at_interva
     let grace = Duration::from_secs(3);
     for leftover in ["sh", "setsid sh"] {
         let mut command = Command::new("sh");
-        // The leftover process answers the call, so that it has changed its group before the answer.
+        // The leftover process answers the call. So it has changed its group before the answer arrives.
         let script = format!(
             r#"read line; {leftover} -c 'echo "$1"; exec sleep 77' sh '{{"jsonrpc":"2.0","id":1,"result":1}}' & cat >/dev/null"#
         );

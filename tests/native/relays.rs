@@ -1,4 +1,4 @@
-//! Relays, which pass messages from one transport to another without changing them.
+//! Relays, which pass messages from one transport to another. Only the line ends between tokens are changed.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -80,8 +80,8 @@ async fn a_relay_to_a_program_passes_messages_until_the_program_exits() -> Test 
     let (reader, writer) = tokio::io::split(near);
     let script =
         r#"echo '{"jsonrpc":"2.0","method":"ready"}'; read -r line; echo a log line; printf '%s\n' "$line"; exit 3"#;
-    let relay = Transport::new(reader, writer, Framing::ContentLength)?;
-    let relay = tokio::spawn(relay.relay(shell(script, Framing::Newline)?, pending()));
+    let transport = Transport::new(reader, writer, Framing::ContentLength)?;
+    let relay = tokio::spawn(transport.relay(shell(script, Framing::Newline)?, pending()));
     let (mut reader, mut writer) = tokio::io::split(far);
     let message = r#"{"jsonrpc":"2.0","id":1,"method":"x"}"#;
     writer.write_all(format!("Content-Length: {}\r\n\r\n{message}", message.len()).as_bytes()).await?;
@@ -106,8 +106,8 @@ async fn at_the_end_of_the_client_a_relay_ends_the_input_of_the_program_and_kill
     let script = format!("cat > {}; echo '{{\"last\":1}}' ", file.display());
     let (near, far) = tokio::io::duplex(1_000);
     let (reader, writer) = tokio::io::split(near);
-    let relay = Transport::new(reader, writer, Framing::Newline)?;
-    let relay = tokio::spawn(relay.relay(shell(&script, Framing::Newline)?, pending()));
+    let transport = Transport::new(reader, writer, Framing::Newline)?;
+    let relay = tokio::spawn(transport.relay(shell(&script, Framing::Newline)?, pending()));
     let (mut reader, mut writer) = tokio::io::split(far);
     writer.write_all(b"{\"first\":1}\n").await?;
     writer.shutdown().await?;
@@ -120,10 +120,10 @@ async fn at_the_end_of_the_client_a_relay_ends_the_input_of_the_program_and_kill
     let (near, far) = tokio::io::duplex(1_000);
     let (reader, writer) = tokio::io::split(near);
     let grace = Duration::from_millis(300);
-    let relay = Transport::new(reader, writer, Framing::Newline)?.with_grace(grace);
+    let transport = Transport::new(reader, writer, Framing::Newline)?.with_grace(grace);
     let program = shell("exec sleep 600", Framing::Newline)?.with_grace(grace);
     let start = Instant::now();
-    let relay = tokio::spawn(relay.relay(program, pending()));
+    let relay = tokio::spawn(transport.relay(program, pending()));
     drop(far);
     timeout(TEST_TIMEOUT, relay).await??;
     assert!((grace..TEST_TIMEOUT).contains(&start.elapsed()), "{:?}", start.elapsed());
@@ -137,10 +137,10 @@ async fn a_relay_stops_reading_one_stream_while_the_other_stream_is_not_read() -
     // The test does not read from this stream.
     let (stuck, _kept) = tokio::io::duplex(1_000);
     let (stuck_reader, stuck_writer) = tokio::io::split(stuck);
-    let relay = Transport::new(reader, writer, Framing::Newline)?;
+    let transport = Transport::new(reader, writer, Framing::Newline)?;
     let other = Transport::new(stuck_reader, stuck_writer, Framing::ContentLength)?;
     let (stop, stopped) = oneshot::channel::<()>();
-    let relay = tokio::spawn(relay.relay(other.with_grace(Duration::from_millis(100)), async {
+    let relay = tokio::spawn(transport.relay(other.with_grace(Duration::from_millis(100)), async {
         let _ = stopped.await;
     }));
     let line = format!("{}\n", json!({ "text": "x".repeat(10_000) }));

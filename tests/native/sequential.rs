@@ -194,8 +194,8 @@ impl AsyncWrite for SlowOutput {
     }
 }
 
-/// After the write, no request runs for a moment, and the third request has not started yet. The link must not take
-/// this moment for the end of its work.
+/// After the write of the first answer, no request runs for a moment: the third request has not started yet. The link
+/// must not take this moment for the end of its work.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_that_is_answered_during_the_write_of_an_earlier_answer_does_not_end_the_link() -> Test {
     let (near, far) = tokio::io::duplex(64 * 1024);

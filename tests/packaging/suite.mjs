@@ -11,7 +11,7 @@ export class Suite {
   #limitMs;
   #onTimeout;
 
-  /** `onTimeout` runs after a test that has not ended within `limitMs`. The next test waits for it. */
+  /** `onTimeout` runs after a test that has not ended within `limitMs`. The next test waits for `onTimeout`. */
   constructor({ limitMs = LIMIT_MS, onTimeout = async () => {} } = {}) {
     this.#limitMs = limitMs;
     this.#onTimeout = onTimeout;

@@ -72,7 +72,7 @@ async fn connect(url: &str) -> Transport {
     }
 }
 
-/// Starts an HTTP server that returns `CONTENT` for every path. Returns a URL of it.
+/// Starts an HTTP server that returns `CONTENT` for every path. Returns the URL of a file on this server.
 async fn serve_file() -> String {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let url = format!("http://{}/file.txt", listener.local_addr().unwrap());

@@ -1,5 +1,5 @@
-// The page controls the other contexts by plain messages. These messages use the boundaries of the links, and the
-// library ignores them.
+// The page controls the other contexts by plain messages. These messages use the boundaries of the links. The library
+// ignores the messages, because they are not JSON-RPC.
 
 import { listen } from "./instruments.js";
 

@@ -1,3 +1,5 @@
+// Runs an iframe of the soak, see peer-context.js.
+
 import "./instruments.js";
 import * as portway from "/pkg/portway.js";
 import { runPeerContext } from "./peer-context.js";

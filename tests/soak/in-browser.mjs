@@ -4,7 +4,10 @@
 import { startBrowser } from "../web/runner/browsers.mjs";
 import { startServers } from "../web/runner/server.mjs";
 
-/** The page is stuck if no call ends for this number of milliseconds. The page waits a shorter time for a call. */
+/**
+ * The page is stuck if no call ends for this number of milliseconds. Before that, caller.js reports the calls that have
+ * not ended after `DRAIN_TIMEOUT_MS`.
+ */
 const TEST_TIMEOUT_MS = 180_000;
 /** With these options, scripts and measurements of memory can start a garbage collection. */
 const CHROMIUM = ["--js-flags=--expose-gc", "--enable-blink-features=ForceEagerMeasureMemory"];

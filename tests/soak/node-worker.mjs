@@ -1,3 +1,5 @@
+// Runs a thread of the soak in Node, see peer-context.js.
+
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { parentPort } from "node:worker_threads";

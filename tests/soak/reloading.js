@@ -1,3 +1,5 @@
+// Runs the iframe that reloads.js reloads.
+
 import init, { connect } from "/pkg/portway.js";
 
 await init();

@@ -16,7 +16,7 @@ const SLICES = 10;
  * promise that `onSample` returns.
  */
 export class Soak {
-  /** The current step of the soak. The error of a run that is stuck contains it. */
+  /** The current step of the soak. If a run is stuck, its error contains this text. */
   now = "starting";
   samples = [];
   ledgers = undefined;
@@ -102,6 +102,7 @@ export class Soak {
 
   async #compare() {
     const { links, cycles, reloads } = this;
+    // `near` has the ledgers of this context, and `far` has the ledgers of the other context.
     const linkLedgers = [];
     const withoutServed = ({ caller, service }) => ({ caller, service: { ...service, served: undefined } });
     for (const { name, caller, service, ask } of links) {

@@ -1,3 +1,5 @@
+// Runs a worker of the soak in a browser, see peer-context.js.
+
 import "./instruments.js";
 import * as portway from "/pkg/portway.js";
 import { runPeerContext } from "./peer-context.js";

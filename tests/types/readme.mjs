@@ -19,7 +19,7 @@ const values = [
 ];
 const imports = `import init, { ${values.join(", ")} } from "portway"; `;
 
-/** Writes each block to its own file, and a project for all files. Returns the line in README.md of each file. */
+/** Writes each block to its own file, and a project for all files. Returns the line of each block, by its file. */
 export function writeBlocks(root, folder) {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -38,7 +38,7 @@ export function writeBlocks(root, folder) {
       lib: ["ES2022", "ESNext.Disposable", "DOM", "DOM.Iterable", "DOM.AsyncIterable"],
       types: ["node"],
       typeRoots: [relative(folder, join(root, "node_modules/@types"))],
-      // The code of the README shows the use of the package. It does not narrow each value, which `strict` requires.
+      // The code of the README leaves out the annotations and checks of types that `strict` requires.
       strict: false,
       skipLibCheck: true,
       exactOptionalPropertyTypes: false,
@@ -63,7 +63,8 @@ function blocksIn(text) {
 }
 
 function moduleOf(code) {
-  // A block of this form is a part of a listener that has `data`. So the module gets a listener around the block.
+  // If a block is only this line, the line belongs to a listener with the parameter `data`. So the module contains the
+  // line in such a listener.
   const inListener = /^if \(data.* return;\n$/.test(code) ? `function listener({ data }) { ${code} }` : code;
   const checked = inListener.replace(/^.*\/\/ does not compile$/gm, "// @ts-expect-error\n$&");
   // The import is on the first line, so that all lines keep their numbers.

@@ -353,7 +353,8 @@ async fn a_shared_value_is_read_at_each_of_its_positions() {
     assert_eq!(client.call_js("sums", &js_sys::Array::of2(&shared, &shared)).await, Ok(6.into()));
 }
 
-/// In a former version, each list in place of a map leaked stack memory of wasm. Some thousands of lists caused a trap.
+/// In a former version, each list that was read as a map leaked stack memory of the wasm. After some thousands of
+/// lists, the wasm trapped.
 #[wasm_bindgen_test]
 async fn thousands_of_params_of_a_wrong_type_leak_no_memory() {
     let (client, server) = client_and_reader();

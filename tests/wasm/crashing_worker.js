@@ -7,7 +7,7 @@ import { withSmallMemory } from "../web/support/small-memory.js";
 /** The number of calls of exported wasm functions since the first trap. */
 let callsAfterTrap;
 
-/** Returns `run` with a wrapper that notices the first trap, and counts the later calls. */
+/** Returns a function that calls `run`, detects the first trap, and counts the calls after this trap. */
 function counted(run) {
   return (...args) => {
     if (callsAfterTrap !== undefined) callsAfterTrap++;

@@ -115,8 +115,8 @@ async fn async_echo() -> io::Result<()> {
     Ok(())
 }
 
-/// Serves `ask`, which calls the host, `repeat`, which returns a long result, and `slow`. Prints the types of other
-/// frames to standard error.
+/// Serves three methods: `ask` calls the host, `repeat` returns a long result, and `slow` waits. Prints the types of
+/// all frames that are not messages to standard error.
 async fn peer() -> io::Result<()> {
     let peer = Peer::new(Transport::stdio(Framing::Wipc)?.on_frame(|frame| eprintln!("{}", frame.frame_type)));
     let client = peer.client().clone();

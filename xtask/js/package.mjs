@@ -75,8 +75,8 @@ const shortExportNames = {
   },
 };
 
-// wasm-bindgen copies the modules that Rust imports, but not the modules that these import. The bundle uses the sources
-// instead. So an entry module and the glue also share one instance of each module.
+// wasm-bindgen copies the modules that Rust imports, but not the modules that these modules import. So the bundle uses
+// the sources instead of the copies. An entry module and the glue then share one instance of each module.
 const fromSources = {
   name: "from-sources",
   setup({ onResolve }) {

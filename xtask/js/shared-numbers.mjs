@@ -1,5 +1,5 @@
-// Some numbers have a name in Rust and in JavaScript. `node xtask/js/shared-numbers.mjs` checks that both numbers are
-// equal. The script prints each name whose numbers differ, with both numbers.
+// Rust and JavaScript declare some numbers with the same names. `node xtask/js/shared-numbers.mjs` checks that each
+// name has the same number in both languages. The script prints each name whose numbers differ, with both numbers.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -16,13 +16,14 @@ pub(crate) const CHECK: &str = "www/check.mjs";
 
 const SERVE: &str = "www/serve.mjs";
 
-/// The part of the names of the steps that `cargo xtask demo --check` runs in the inspector.
+/// Without `--inspector`, `cargo xtask demo --check` runs only those steps of the inspector whose names contain this
+/// text.
 const STORY: &str = "the story";
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Run the end-to-end check in headless Chromium, print each step, and fail if any step fails. Without
-    /// `--inspector`, the check ends with one story of the inspector
+    /// `--inspector`, the check ends with a few steps of the inspector
     #[arg(long)]
     check: bool,
     /// Show the inspector instead of the playground

@@ -1,5 +1,6 @@
-//! `cargo xtask build --only inspector`: builds the core of the inspector as wasm, where its page imports it.
-//! `cargo xtask build --only page`: also builds the page, and copies it to the folder from which the command embeds it.
+//! `cargo xtask build --only inspector`: builds the core of the inspector as wasm, in the folder from which the page
+//! imports the wasm. `cargo xtask build --only page`: also builds the page, and copies the page to the folder from
+//! which the command embeds it.
 
 use std::fs;
 use std::path::Path;
@@ -44,7 +45,7 @@ const PAGE: &str = "www/inspector/dist";
 /// The folder whose files the build script of `portway-cli` embeds.
 pub(crate) const EMBEDDED: &str = "crates/portway-cli/page";
 
-/// The file of that folder that is in the repository.
+/// The only file of [`EMBEDDED`] that does not belong to the page. It is in the repository.
 const NOT_OF_THE_PAGE: &str = "README.md";
 
 /// The end-to-end check of the page.
@@ -73,8 +74,8 @@ pub(crate) fn build_page(setup: &Setup) -> Result<()> {
     embed(workspace)
 }
 
-/// Makes the files of the folder equal to the built page. A file that is equal is not written, because each write
-/// causes a new build of the command.
+/// Makes the files in [`EMBEDDED`] equal to the built page. A file that is equal already is not written, because each
+/// write causes a new build of the command.
 fn embed(workspace: &Workspace) -> Result<()> {
     let _lock = lock(&workspace.path("target/inspector.lock"))?;
     let (page, folder) = (workspace.path(PAGE), workspace.path(EMBEDDED));

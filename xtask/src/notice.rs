@@ -46,7 +46,7 @@ struct Package {
 /// Returns the part of NOTICE about the wasm of the package. `krate` is the folder of the crate that is compiled to the
 /// wasm.
 pub(crate) fn of_wasm(workspace: &Workspace, environment: &Environment, krate: &str, rustc: &str) -> Result<String> {
-    // NOTICE would have to name the crates of the standard library.
+    // If the crate used the standard library, NOTICE would have to name the crates of this library, too.
     if !workspace.read(&format!("{krate}/src/lib.rs"))?.contains("#![no_std]") {
         bail!("{krate} must be `no_std`: NOTICE names `core`, `alloc` and `compiler_builtins` only");
     }

@@ -75,7 +75,8 @@ pub(super) struct Driver {
     is_read_deferred: bool,
     /// The error of a failed write between two received messages. The next call of `poll_write` returns this error.
     send_error: Option<io::Error>,
-    /// The error of a failed write.
+    /// The reason of a failed write, see `handle_write_error`. The link ends with this reason. A link to a process ends
+    /// with the exit status instead.
     write_error: Option<Closed>,
     /// The reason why the link ends, and the deadline for remaining work.
     end: Option<(Closed, Instant)>,

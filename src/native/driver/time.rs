@@ -22,8 +22,9 @@ pub(super) struct PartialMessage {
     last_received: Instant,
 }
 
-/// An expired deadline. The input may already be available, because this process was suspended or its thread was
-/// blocked. So available input is read before the deadline takes effect.
+/// An expired deadline of a call or of a partial message. The missing bytes may be available already, and unread only
+/// because this process was suspended or its thread was blocked. So available input is read before the deadline takes
+/// effect.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Expiry {
     /// The time at which the deadline takes effect, even if more input is available.

@@ -25,7 +25,7 @@ pub(super) struct Pause {
     pub(super) timeout: Option<u64>,
     /// Whether the driver may read the next message, see [`Link::has_room`].
     pub(super) has_room: bool,
-    /// Whether an outgoing call is pending, whose request may be in the current buffer.
+    /// Whether an outgoing call is pending. Its request may be in the buffer that the driver writes now.
     pub(super) has_calls: bool,
 }
 
@@ -63,7 +63,7 @@ impl Link {
         true
     }
 
-    /// Records that the first `count` bytes of the current buffer are written.
+    /// Records that the driver has written the first `count` bytes of its buffer.
     pub(super) fn set_written(&self, count: usize) {
         self.lock().set_written(count);
     }

@@ -122,8 +122,8 @@ impl Queue {
         Self { state: Mutex::default(), wakes_thread: Condvar::new(), handled: watch::Sender::new(0) }
     }
 
-    /// Appends the `open` of a connection, and `loss`, which counts the messages before it. If the queue has no
-    /// room, appends nothing and returns `false`.
+    /// Appends the `open` of a connection, and `loss`, which counts the messages before it. If the queue has no room,
+    /// appends nothing and returns `false`. After the end of the reader, appends nothing and returns `true`.
     pub(super) fn open(&self, open: &Record, loss: Loss) -> bool {
         let mut state = self.lock();
         if state.end.is_some() || !state.has_room(size_of_record(open) + CLOSE_BYTES) {

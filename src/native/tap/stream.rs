@@ -15,7 +15,7 @@ use crate::codec::frame::{Event, FrameFault};
 use crate::codec::json::is_json;
 use crate::{Framing, Limits};
 
-/// Maximum length of a record of noise, which is bytes outside of messages. In bytes.
+/// Maximum bytes of noise in one record. Noise is the bytes outside of messages.
 const MAX_NOISE_BYTES: usize = 4096;
 
 /// Maximum length of a text that is recorded together with other texts, in bytes.

@@ -2,6 +2,10 @@
 // folder, and the name of the package in node_modules.
 //
 // `typicalImport` has the exports that a page and its worker need for calls. `more` is a larger import.
+//
+// An adapter exports `serve`, `call` and `both`, which use the library over an endpoint: as a server, as a client, and
+// as both. `kind` is the kind of the endpoint: `port`, `worker`, `self` (in a worker), `frame` (the element of an
+// iframe) or `parent` (in an iframe).
 
 export const catalogue = [
   {

@@ -21,7 +21,7 @@ export async function both(endpoint, methods, kind) {
   return caller(await ParentHandshake(messenger(endpoint, kind), exposed(methods)));
 }
 
-/** Returns the peer of `both`, which is the child of the handshake. */
+/** Returns the other peer of a channel with `both`. This peer is the child of the handshake. */
 export async function bothAsChild(endpoint, methods, kind) {
   return caller(await accept(endpoint, methods, kind));
 }

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { visit } from "../../packaging/browser.mjs";
 import { withSite } from "../../packaging/site.mjs";
 
-export default async function browser(suite, environment, launch) {
-  const folder = await environment.project("worklet");
-  await cp(environment.module("portway"), join(folder, "portway"), { recursive: true });
+export default async function browser(suite, testFolder, launch) {
+  const folder = await testFolder.project("worklet");
+  await cp(testFolder.module("portway"), join(folder, "portway"), { recursive: true });
   const chromium = await launch();
   try {
     await withSite(folder, async (url) => {
@@ -32,10 +32,10 @@ export default async function browser(suite, environment, launch) {
         assert.equal(outcome.later, true);
       });
     });
-    const page = await environment.project("stable");
+    const stableFolder = await testFolder.project("stable");
     for (const name of ["portway", "zone.js"])
-      await cp(environment.module(name), join(page, name), { recursive: true });
-    await withSite(page, async (url) => {
+      await cp(testFolder.module(name), join(stableFolder, name), { recursive: true });
+    await withSite(stableFolder, async (url) => {
       await suite.test(
         "Chromium: a zone with a connected iframe has no pending timer, and its calls and sessions end in the zone",
         async () => {
@@ -44,7 +44,7 @@ export default async function browser(suite, environment, launch) {
             sum: 3,
             silent: ["timeout", "angular"],
             lost: [["peer-gone", "angular"]],
-            isEnough: true,
+            hasEnoughChecks: true,
             unstable: 0,
           };
           assert.deepEqual(outcome, wanted);

@@ -23,16 +23,17 @@ const tools = {
   },
 };
 
-export default async function bundles(suite, environment) {
-  const folder = await environment.project("bundle");
-  const prints = async (file) => (await run(process.execPath, [file], { cwd: folder, timeout: 30_000 })).stdout.trim();
-  await symlink(environment.module(""), join(folder, "node_modules"));
-  const wasm = environment.module("portway/portway_bg.wasm");
+export default async function bundles(suite, testFolder) {
+  const folder = await testFolder.project("bundle");
+  const outputOf = async (file) =>
+    (await run(process.execPath, [file], { cwd: folder, timeout: 30_000 })).stdout.trim();
+  await symlink(testFolder.module(""), join(folder, "node_modules"));
+  const wasm = testFolder.module("portway/portway_bg.wasm");
 
   await suite.test("the commands in docs/environments.md create a bundle that works", async () => {
     const path = `PATH=${join(root, "node_modules/.bin")}:${process.env.PATH}`;
     await run("env", [path, "sh", "-e", "build.sh"], { cwd: folder, timeout: 30_000 });
-    assert.equal(await prints("out/main.cjs"), "3");
+    assert.equal(await outputOf("out/main.cjs"), "3");
   });
 
   const [entry] = (await readFile(join(folder, "inline.js"), "utf8")).match(/"portway\S*"/);
@@ -49,18 +50,18 @@ export default async function bundles(suite, environment) {
       const named = `a bundle of ${tool} as ${ending}`;
       const file = join(folder, `${tool}-${format}/main.${ending}`);
       await suite.test(
-        `${named} works with the wasm in its folder, and reports a missing file and a remedy`,
+        `${named} works with the wasm in its folder, and reports a missing wasm file with a remedy`,
         async () => {
           await bundle(join(folder, "main.js"), file, format);
-          assert.match(await prints(file), /portway_bg\.wasm cannot be read: .*portway\/inline/);
+          assert.match(await outputOf(file), /portway_bg\.wasm cannot be read: .*portway\/inline/);
           await copyFile(wasm, join(file, "../portway_bg.wasm"));
-          assert.equal(await prints(file), "3");
+          assert.equal(await outputOf(file), "3");
           await rm(join(file, ".."), { recursive: true });
         },
       );
       await suite.test(`${named} works without other files if it imports portway/inline`, async () => {
         await bundle(join(folder, "one-file.js"), file, format);
-        assert.equal(await prints(file), "3");
+        assert.equal(await outputOf(file), "3");
       });
     }
   }

@@ -2,7 +2,7 @@
 
 import { addPrinted } from "../environment.mjs";
 
-export default async function frameworks(suite, environment) {
-  await addPrinted(suite, "Vue", await environment.project("vue"), process.execPath, "states.mjs");
-  await addPrinted(suite, "zone.js", await environment.project("angular"), process.execPath, "zones.mjs");
+export default async function frameworks(suite, testFolder) {
+  await addPrinted(suite, "Vue", await testFolder.project("vue"), process.execPath, "states.mjs");
+  await addPrinted(suite, "zone.js", await testFolder.project("angular"), process.execPath, "zones.mjs");
 }

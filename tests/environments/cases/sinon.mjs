@@ -2,6 +2,6 @@
 
 import { addPrinted } from "../environment.mjs";
 
-export default async function sinon(suite, environment) {
-  await addPrinted(suite, "sinon", await environment.project("sinon"), process.execPath, "clocks.js");
+export default async function sinon(suite, testFolder) {
+  await addPrinted(suite, "sinon", await testFolder.project("sinon"), process.execPath, "clocks.js");
 }

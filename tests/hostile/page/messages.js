@@ -9,7 +9,7 @@ const nested = (levels, inner) => {
   return value;
 };
 
-/** Nearly the maximum length of an array. WebKit gets a shorter array, because it visits each index to clone it. */
+/** Nearly the maximum length of an array. In WebKit, a shorter length, because WebKit visits each index of a clone. */
 const HOLES = /AppleWebKit(?!.*Chrome)/.test(navigator.userAgent) ? 1_000 : 4_000_000_000;
 
 /** Each function returns the messages of one kind. `postKind` posts them without a pause. */

@@ -14,7 +14,10 @@ async function read() {
 export const bounds = await read();
 export const rowsOf = (where) => bounds.rows.filter((row) => row.where === where);
 
-/** The number of bytes that may always be sent, because even a short message gets a response. */
+/**
+ * The number of bytes that may always be sent, because even a short message gets a response. After any message, 128
+ * times this number of bytes may stay allocated.
+ */
 const CONSTANT = 1_024;
 
 globalThis.measured = [];

@@ -7,7 +7,10 @@ import { RUNS, endOf, pause, repeat } from "./measure.js";
 import { socketTools } from "./socket-kinds.js";
 import { HIDDEN_MS, hidePage } from "./visibility.js";
 
-/** The servers end at this time (ms) before the page is shown, or when the page is hidden. */
+/**
+ * The servers end this number of milliseconds before the page is shown again. If the page is hidden for a shorter time,
+ * the servers end as soon as the page is hidden.
+ */
 const END_BEFORE_MS = 90_000;
 /** Two checks of a default heartbeat, and their answers, take less than this number of milliseconds. */
 const VISIBLE_MS = 12_000;

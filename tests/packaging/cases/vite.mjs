@@ -24,7 +24,7 @@ export default async function vite(suite, { installation, browser }) {
     await withVite({ root: app }, (url) => assertWorks(browser, url));
   });
 
-  // Versions before 8 lose the wasm when they bundle the package in advance. They need the option `exclude`.
+  // Versions of Vite before 8 lose the wasm when they bundle the package in advance, so they need the option `exclude`.
   await suite.test("a Vite development server works with the package excluded from its bundling", async () => {
     const app = await installation.app("bundled", "vite-excluded");
     await withVite({ root: app, optimizeDeps: { exclude: ["portway"] } }, (url) => assertWorks(browser, url));

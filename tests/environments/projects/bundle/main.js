@@ -1,3 +1,5 @@
+// The program that the tests bundle. Prints the result of a call, or the error of init().
+
 import init, { connect } from "portway";
 
 async function main() {

@@ -1,3 +1,5 @@
+// Runs the shared tests in Jest, with the fake timers of Jest.
+
 import { describe, expect, jest, test } from "@jest/globals";
 import * as library from "portway";
 import { callTests, clockTests } from "./calls.js";

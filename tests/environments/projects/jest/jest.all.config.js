@@ -1,4 +1,5 @@
-// Runs the configuration of docs/environments.md, and the shared tests in several environments.
+// Runs the shared tests in several environments, and the test of docs/environments.md with the configuration of that
+// page.
 
 import page from "./jest.config.js";
 

@@ -1,3 +1,5 @@
+// Runs the shared tests in this runtime, and prints their results.
+
 import * as library from "portway";
 import * as inline from "portway/inline";
 import { callTests } from "./calls.js";

@@ -1,3 +1,5 @@
+// Runs the shared tests in Vitest, with the fake timers of Vitest.
+
 import * as library from "portway";
 import { describe, test, vi } from "vitest";
 import { callTests, clockTests } from "./calls.js";

@@ -1,3 +1,5 @@
+// Tests the error of init() where the entry for browsers cannot load the wasm.
+
 import { expect, test } from "vitest";
 import init from "../node_modules/portway/portway.js";
 

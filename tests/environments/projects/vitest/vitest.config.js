@@ -1,3 +1,5 @@
+// Runs the tests of this folder and of docs/environments.md in each environment of Vitest.
+
 const inlined = { deps: { inline: ["portway"] } };
 const place = (name, test) => ({ test: { name, env: { PLACE: name }, include: ["calls.test.js"], ...test } });
 

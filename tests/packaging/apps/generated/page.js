@@ -1,3 +1,4 @@
+// A page that calls its worker, with a package that wasm-pack has built.
 import init, { JSONRPCPeer, RPCError, workerTransport } from "./pkg/portway.js";
 
 async function runCalls() {

@@ -1,3 +1,4 @@
+// A use of the declarations of a package that wasm-pack has built.
 import init, { JSONRPCClient, JSONRPCServer, RPCError, kaiak, portTransport, validateMessage } from "./pkg/portway.js";
 import type { PreviewMethods } from "./pkg/portway.js";
 

@@ -1,3 +1,4 @@
+// The worker of the page, with a package that wasm-pack has built.
 import init, { JSONRPCPeer, RPCError, selfTransport } from "./pkg/portway.js";
 
 await init();

@@ -1,3 +1,4 @@
+// A thread of Node, which threads.js starts.
 import { parentPort } from "node:worker_threads";
 import init, { JSONRPCPeer, portTransport } from "portway";
 

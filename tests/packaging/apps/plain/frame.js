@@ -1,3 +1,4 @@
+// The iframe of the page.
 import "./node_modules/portway/early.js";
 import init, { JSONRPCPeer, windowTransport } from "./node_modules/portway/portway.js";
 

@@ -1,3 +1,4 @@
+// The worker of the page.
 import "./node_modules/portway/early.js";
 import init, { JSONRPCPeer, selfTransport } from "./node_modules/portway/portway.js";
 

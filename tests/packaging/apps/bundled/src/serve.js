@@ -1,3 +1,4 @@
+// The methods of the worker.
 import { JSONRPCPeer, RPCError, selfTransport } from "portway";
 
 /** Serves the methods of the worker. The wasm must have been loaded before this call. */
