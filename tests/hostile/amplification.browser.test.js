@@ -70,6 +70,7 @@ describe("the cost of one message of a peer for a page", function () {
   for (const row of rowsOf("page")) {
     it(row.what, async () => {
       const { frame, peer } = await connectAttacker();
+      afterThisTest(() => peer.destroy());
       let ms = Infinity;
       let counts;
       let bareMs = 0;
@@ -88,7 +89,6 @@ describe("the cost of one message of a peer for a page", function () {
       const retainedBytes = after === undefined ? undefined : after - before;
       check(row, { ...counts, ms, retainedBytes }, engine === "chromium");
       assert.equal(peer.pending, 0);
-      afterThisTest(() => peer.destroy());
     });
   }
 });
