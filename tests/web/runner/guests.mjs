@@ -28,7 +28,7 @@ const builds = [
   },
 ];
 
-/** Builds the guests. Returns an object from names to files, for each guest that answers calls: all but `odd`. */
+/** Builds the guests. Returns an object with the name and the file of each guest that answers calls: all but `odd`. */
 export function prepareGuests() {
   mkdirSync(join(root, folder), { recursive: true });
   for (const { wasm, sources, command } of builds) {

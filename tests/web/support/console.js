@@ -1,4 +1,5 @@
-// Printed lines are part of the library's behaviour. A line that no test expects is a failure.
+// Records the lines that are printed during the specs. A line that no test expects counts as a failure, because printed
+// lines are part of the library's behaviour.
 
 let current;
 
