@@ -41,7 +41,7 @@ describe("a response that arrived while this thread was blocked", () => {
     });
   }
 
-  it("does not keep other calls from timing out", async () => {
+  it("ends only its own call: another call times out", async () => {
     const { client, remoteEnd } = link();
     const [first, second] = ["a", "b"].map((method) => client.request(method, [], { timeout: TIMEOUT_MS }));
     const { id } = await remoteEnd.next();

@@ -462,7 +462,7 @@ describe("a flood of hellos", () => {
   });
 });
 
-describe("on one boundary", () => {
+describe("on one boundary,", () => {
   it("connections on different channels do not affect each other", async () => {
     const [near, far] = ports();
     const connectNamed = (port, channel, name) => connected(port, { channel, methods: { name: () => name } });

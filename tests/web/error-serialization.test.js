@@ -100,7 +100,7 @@ describe("the additional members of a thrown error", () => {
       { name: "TypeError", errno: 1 },
     ],
   ]) {
-    it(`are not sent if the handler throws ${name}, and the data has the expected value`, async () => {
+    it(`are not in the data if the handler throws ${name}`, async () => {
       const error = await rejectionFor(value);
       assert.deepEqual([error.code, error.data], [-32603, data]);
     });
