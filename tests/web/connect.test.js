@@ -39,7 +39,7 @@ describe("two peers that connect", () => {
     });
   }
 
-  it("deliver all messages that are sent right after connect(), in order, even if the handlers are added only then", async () => {
+  it("deliver in order all messages that are sent right after connect(), even if the handlers are added only then", async () => {
     const [near, far] = ports();
     const seen = [[], []];
     const run = async (port, seen) => {

@@ -168,7 +168,7 @@ describe("a recorder", () => {
     );
   }).timeout(30_000);
 
-  it("keeps the record close if maxBytes is 0, and counts all messages in gaps", async () => {
+  it("keeps the record `close` if maxBytes is 0, and counts all messages in gaps", async () => {
     const records = [];
     const { promise, resolve } = deferred();
     const recorder = createRecorder({
@@ -253,7 +253,7 @@ describe("a reader at a channel", () => {
     assert.equal(new Set(records.map(({ link }) => link)).size, 3);
   });
 
-  it("replaces an earlier reader, and gets the record open of each link", async () => {
+  it("replaces an earlier reader, and gets the record `open` of each link", async () => {
     const name = newName();
     const [first, second] = [[], []];
     afterThisTest(readTaps(name, (batch) => void first.push(...batch)));

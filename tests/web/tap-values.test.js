@@ -111,7 +111,7 @@ describe("the description of a value", () => {
     assert.equal(reads, 1);
   });
 
-  it("is replaced by the type unreadable if the value cannot be read, and the message is still sent", async () => {
+  it("has only the type `unreadable` if the value cannot be read, and the message is still sent", async () => {
     const throwing = {
       get a() {
         throw new Error("no");

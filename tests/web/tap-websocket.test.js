@@ -64,7 +64,7 @@ describe("a tapped WebSocket", () => {
     assert.deepEqual([bytes.base64, bytes.text, bytes.size], ["//4=", undefined, 2]);
   });
 
-  it("has the records open and close of each connection, with the code and the reason", async () => {
+  it("has the records `open` and `close` of each connection, with the code and the reason", async () => {
     const { server, peer, ofKind, records } = await tapped();
     await server.command("close", { code: 4_200, reason: "restart" });
     await until(() => ofKind("open").length === 2, "the transport must connect again");

@@ -67,7 +67,7 @@ describe("a tapped worker", () => {
 });
 
 describe("a tapped window", () => {
-  it("is recorded", async () => {
+  it('is recorded, with the transport "window"', async () => {
     const element = await openIframe("frame.html");
     const found = collected();
     const transport = tap(windowTransport(element.contentWindow), { sink: found.recorder });
@@ -78,7 +78,7 @@ describe("a tapped window", () => {
     assert.equal(found.records[0].transport, "window");
   });
 
-  it("has the records open and close for each document that connects in an iframe", async () => {
+  it("has the records `open` and `close` for each document that connects in an iframe", async () => {
     const name = `tap ${Math.random()}`;
     const far = recordsFrom(name);
     const found = collected();

@@ -61,7 +61,7 @@ describe("a tapped port", () => {
     assert.equal(tap(near, { sink: () => {} }), near);
   });
 
-  it("has the records open, message and close, with their members", async () => {
+  it("has the records `open`, `message` and `close`, with their members", async () => {
     const { nearTap, nearPeer, farPeer } = tappedPair();
     farPeer.method("add", ([a, b]) => a + b);
     const before = Date.now();
@@ -313,7 +313,7 @@ describe("a tapped transport of an application", () => {
 });
 
 describe("a tapped BroadcastChannel", () => {
-  it("is recorded", async () => {
+  it('is recorded, with the transport "broadcast-channel"', async () => {
     const name = `tap ${Math.random()}`;
     const found = collected();
     const [near, far] = [broadcastTransport(name), broadcastTransport(name)];
@@ -362,7 +362,7 @@ describe("tapped sessions", () => {
     await assertSameMessages(farTap, nearTap, "from far to near");
   }).timeout(60_000);
 
-  it("have a record open and a record close for each session", async () => {
+  it("have a record `open` and a record `close` for each session", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const found = collected();
     const connecting = connected(port, { tap: sessionTap({ sink: found.recorder }) });

@@ -134,7 +134,7 @@ describe("wasm that has trapped because its memory is exhausted", () => {
   }).timeout(60_000);
 
   for (const size of [1, 100]) {
-    it(`causes exactly one response to each request before and after the trap: requests per message: ${size}`, async () => {
+    it(`causes exactly one response to each request before and after the trap (requests per message: ${size})`, async () => {
       const copy = await smallCopy();
       const transport = recorder();
       const limits = { inFlight: Infinity, batchItems: Infinity };
