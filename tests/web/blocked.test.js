@@ -14,7 +14,7 @@ function block(ms) {
   for (const end = performance.now() + ms; performance.now() < end; );
 }
 
-/** Returns a client, and the test as its peer. */
+/** Returns a client, and the remote end with which the test acts as its peer. */
 function link() {
   const { port1, port2 } = new MessageChannel();
   const client = new JSONRPCClient(portTransport(port1));

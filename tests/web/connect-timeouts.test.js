@@ -44,7 +44,7 @@ describe("the heartbeat of a connection", () => {
       const call = (await connecting).request("a");
       const request = await end.nextCall();
       assert.isTrue(await isOpen(call, 150));
-      // The peer sends one ping to show that it uses the port.
+      // The library sends one ping when it begins to use the port.
       assert.isAtMost(end.received.filter(({ method }) => method === "rpc.ping").length, 1);
       end.answer(request, "there");
       assert.equal(await call, "there");

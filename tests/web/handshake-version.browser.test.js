@@ -35,10 +35,10 @@ describe("a window whose handshake has another version", () => {
     "of the page's origin": [{}, undefined],
     "of another origin": [{ origin: origins.other }, { origin: origins.other }],
   })) {
-    const [frameOptions, connectOptions] = options;
+    const [iframeOptions, connectOptions] = options;
 
     it(`gets a refusal for its hello, and connect rejects at once: a window ${kind}`, async () => {
-      const child = await scriptedIframe(frameOptions);
+      const child = await scriptedIframe(iframeOptions);
       const connecting = rejection(connect(child.element, { ...connectOptions, connectTimeout: 0 }));
       child.post(hello(2));
       await assertIncompatible(connecting, 2);
@@ -48,7 +48,7 @@ describe("a window whose handshake has another version", () => {
     });
 
     it(`makes connect reject at once by a refusal: a window ${kind}`, async () => {
-      const child = await scriptedIframe(frameOptions);
+      const child = await scriptedIframe(iframeOptions);
       const connecting = rejection(connect(child.element, { ...connectOptions, connectTimeout: 0 }));
       await until(() => child.received.some((message) => message?.method === "rpc.hello"));
       child.post(refusal(child.received.find((message) => message?.method === "rpc.hello").id, 7));

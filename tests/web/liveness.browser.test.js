@@ -223,11 +223,11 @@ describe("if the peer has no locks,", () => {
   });
 
   it("an iframe of another origin or without an origin stays in its session, because it responds to pings", async () => {
-    for (const [query, options, frameOptions] of [
+    for (const [query, options, iframeOptions] of [
       [{ origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
       [{ origin: origins.own }, { origin: "null" }, { sandbox: "allow-scripts" }],
     ]) {
-      const peer = await connected(connectingIframe(query, frameOptions), { ...options, heartbeat: 300 });
+      const peer = await connected(connectingIframe(query, iframeOptions), { ...options, heartbeat: 300 });
       assert.equal(await peer.request("sleep", [800], { timeout: 0 }), null);
     }
   });

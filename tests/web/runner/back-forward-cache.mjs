@@ -40,7 +40,7 @@ export async function tryBackForwardCache(driver, origin, tally) {
 const expectedEvents = [
   "pagehide",
   "pageshow",
-  ...["worker", "frame"].flatMap((name) => [
+  ...["worker", "iframe"].flatMap((name) => [
     `${name}: session 1`,
     `${name}: session-ended`,
     `${name}: a call is session-ended`,

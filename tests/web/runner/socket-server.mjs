@@ -6,7 +6,7 @@ import { appendFileSync } from "node:fs";
 import { createServer } from "node:http";
 
 const [port, executionsFile] = process.argv.slice(2);
-/** All accepted connections in the order of their arrival, with their received messages and their ends. */
+/** All accepted connections in the order of their arrival, each with its received messages and with its close. */
 const log = [];
 const sockets = new Map();
 let connections = 0;

@@ -24,7 +24,7 @@ export class Tally {
       count(test, "failed");
       this.fail(`${fileOf(test)}: ${test.fullTitle()}`, describe(error));
     });
-    // mocha does not count a skipped test as failed.
+    // mocha itself does not count a skipped test as failed, so it is counted here.
     run.on("pending", (test) => {
       count(test, "failed");
       this.fail(`${fileOf(test)}: ${test.fullTitle()}`, "skipped");
