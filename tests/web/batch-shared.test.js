@@ -24,7 +24,7 @@ const kinds = {
   "a map": () => Array(2).fill(new Map([["key", { n: 1 }]])),
   "a set": () => Array(2).fill(new Set([1, 2])),
   "a date": () => Array(2).fill(new Date(5)),
-  "an expression": () => Array(2).fill(/a+/g),
+  "a regular expression": () => Array(2).fill(/a+/g),
   "an error": () => Array(2).fill(new Error("shared")),
   "a buffer": () => Array(2).fill(new ArrayBuffer(8)),
   "a view": () => Array(2).fill(new Float64Array([1, 2])),
@@ -48,7 +48,7 @@ const connections = {
 };
 
 for (const [connectionKind, makePeers] of Object.entries(connections)) {
-  describe(`a batch whose calls share objects, over ${connectionKind}`, () => {
+  describe(`a batch whose calls share objects, over ${connectionKind}:`, () => {
     for (const [kind, make] of Object.entries(kinds)) {
       it(`each call gets a response, and each notification is handled: ${kind}`, async () => {
         const [near, far] = await makePeers();
@@ -56,7 +56,7 @@ for (const [connectionKind, makePeers] of Object.entries(connections)) {
         const received = [];
         far.method("keep", (params) => void seen.push(params)).onNotify("note", (params) => void received.push(params));
         const values = make();
-        // `structuredClone` throws for a proxy, so the proxy's object is cloned.
+        // `structuredClone` throws for a proxy, so an equal object is cloned instead.
         const before = structuredClone(kind.includes("proxy") ? [largeObject(), largeObject()] : values);
         const calls = values.flatMap((value, n) => [
           { method: "keep", params: [n, value] },

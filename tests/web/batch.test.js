@@ -44,7 +44,7 @@ describe("a batch of calls", () => {
     assert.instanceOf(outcomes[1].reason, RPCError);
   });
 
-  it("accepts its responses one by one, in other batches, and in any order", async () => {
+  it("accepts its responses alone or in arrays, in any order", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const batch = new JSONRPCClient(transport).batch([{ method: "a" }, { method: "b" }, { method: "c" }]);
     remoteEnd.post([

@@ -14,7 +14,7 @@ function block(ms) {
   for (const end = performance.now() + ms; performance.now() < end; );
 }
 
-/** Returns a client, and the test as its peer. */
+/** Returns a client, and the remote end with which the test acts as its peer. */
 function link() {
   const { port1, port2 } = new MessageChannel();
   const client = new JSONRPCClient(portTransport(port1));
@@ -41,7 +41,7 @@ describe("a response that arrived while this thread was blocked", () => {
     });
   }
 
-  it("does not keep other calls from timing out", async () => {
+  it("ends only its own call: another call times out", async () => {
     const { client, remoteEnd } = link();
     const [first, second] = ["a", "b"].map((method) => client.request(method, [], { timeout: TIMEOUT_MS }));
     const { id } = await remoteEnd.next();

@@ -20,7 +20,7 @@ describe("a broadcast channel", () => {
     assert.deepEqual(await new JSONRPCClient(joined(name)).request("echo", [1]), [1]);
   });
 
-  it("delivers a notification to all other contexts", async () => {
+  it("delivers a notification to each server on the channel", async () => {
     const name = freshName();
     const seen = [];
     for (const server of ["a", "b", "c"])

@@ -1,6 +1,6 @@
 // Two modules of the package, portway.js and inline.js, in one realm. The build shortens the internal names of each
-// module differently. Shared objects (boundaries, connections, queues and their transports) must have the same names in
-// both modules.
+// module differently. The members of shared objects (boundaries, connections, queues and their transports) must have
+// the same names in both modules.
 
 import { assert } from "chai";
 import * as main from "./support/portway.js";

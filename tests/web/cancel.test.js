@@ -4,7 +4,7 @@ import { channel, scriptedChannel, recorder } from "./support/transports.js";
 import { deferred, isOpen, pause, rejection, until } from "./support/outcomes.js";
 
 describe("a received cancellation that has the id of a call of this peer", () => {
-  it("is ignored: the call stays pending, and no response is sent", async () => {
+  it("is ignored if no running request has this id: the call stays pending, and no response is sent", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const errors = [];
     const peer = new JSONRPCPeer(transport, { onError: (error) => errors.push(error) });
@@ -394,7 +394,7 @@ describe("a cancelled request", () => {
     client.destroy();
   });
 
-  it("makes context.yield() reject with the reason, also if destroy() of the server cancelled the request", async () => {
+  it("makes context.yield() reject with the reason destroyed if destroy() of the server cancelled the request", async () => {
     const { near, far } = channel();
     const server = new JSONRPCServer(far);
     const result = deferred();

@@ -60,7 +60,7 @@ describe("calls of one turn", () => {
     assert.deepEqual(await remoteEnd.next(), [request(2, "echo", [2]), request(3, "echo", [3])]);
   });
 
-  it("are sent in arrays of at most 256", async () => {
+  it("are sent in arrays of at most 256 elements", async () => {
     const { peer, untilReceived } = await connectToScripted();
     for (let n = 0; n < 600; n++) peer.request("echo").catch(() => {});
     assert.deepEqual(
@@ -240,7 +240,7 @@ describe("messages of one turn", () => {
     ["null", null],
     ["numbers that JSON cannot express", [NaN, -0, Infinity]],
   ]) {
-    it(`arrive with the same value as by a bare postMessage: ${kind}`, async () => {
+    it(`contain the same value as after a bare postMessage: ${kind}`, async () => {
       const { port1, port2 } = new MessageChannel();
       const posted = new Promise((resolve) => port2.addEventListener("message", ({ data }) => resolve(data)));
       port2.start();

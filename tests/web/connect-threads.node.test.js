@@ -105,7 +105,7 @@ describe("a worker thread and its program", () => {
     }
   });
 
-  it("cause no warning about listeners if they connect on 20 channels; destroy() restores the limit of listeners", async () => {
+  it("cause no warning about listeners if the program connects on 20 channels; destroy() restores the limit of a port", async () => {
     const warnings = [];
     const onWarning = (warning) => warnings.push(warning.name);
     process.on("warning", onWarning);

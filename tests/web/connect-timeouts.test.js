@@ -6,7 +6,7 @@ import { connected, hexId, ports, scriptedPort } from "./support/connections.js"
 import { scriptedChannel } from "./support/transports.js";
 import { isOpen, pause, rejection } from "./support/outcomes.js";
 
-/** Values that mean no limit, and values that are too large for `setTimeout`, which would end at once. */
+/** 0 and Infinity mean no limit, and the other times are very long. `setTimeout` fires at once for most of them. */
 const timesWithoutLimit = [0, Infinity, 2 ** 31 - 1, 2 ** 31, 2 ** 32 + 5, 1e15, 1e300];
 
 describe("the connectTimeout", () => {
@@ -44,7 +44,7 @@ describe("the heartbeat of a connection", () => {
       const call = (await connecting).request("a");
       const request = await end.nextCall();
       assert.isTrue(await isOpen(call, 150));
-      // The peer sends one ping to show that it uses the port.
+      // The library sends one ping when it begins to use the port.
       assert.isAtMost(end.received.filter(({ method }) => method === "rpc.ping").length, 1);
       end.answer(request, "there");
       assert.equal(await call, "there");
@@ -92,7 +92,7 @@ describe("the totalTimeout of a call", () => {
   }
 
   for (const totalTimeout of [0, Infinity, 2 ** 31, 1e300]) {
-    it(`does not replace the timeout, which progress restarts, if it is ${totalTimeout} ms`, async () => {
+    it(`does not disable the timeout if it is ${totalTimeout} ms: progress restarts the timeout, and silence ends the call`, async () => {
       const quiet = await startCall({ totalTimeout, timeout: 30 });
       assert.equal((await rejection(quiet.call)).reason, "timeout");
       const { call, progress } = await startCall({ totalTimeout, timeout: 500, onProgress() {} });

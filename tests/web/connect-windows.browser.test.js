@@ -367,8 +367,8 @@ describe("a connection to an iframe ignores", () => {
   });
 });
 
-describe("reconnecting while the peers start, as components of frameworks do,", () => {
-  it("in the page and in the iframe at once, ends in one session", async () => {
+describe("a page and its iframe, if both reconnect while they start, as components of frameworks do,", () => {
+  it("end in one session", async () => {
     const element = connectingIframe();
     const first = new AbortController();
     const aborted = rejection(connect(element, { signal: first.signal }));

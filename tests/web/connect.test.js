@@ -39,7 +39,7 @@ describe("two peers that connect", () => {
     });
   }
 
-  it("deliver all messages that are sent right after connect(), in order, even if the handlers are added only then", async () => {
+  it("deliver in order all messages that are sent right after connect(), even if the handlers are added only then", async () => {
     const [near, far] = ports();
     const seen = [[], []];
     const run = async (port, seen) => {
@@ -462,7 +462,7 @@ describe("a flood of hellos", () => {
   });
 });
 
-describe("on one boundary", () => {
+describe("on one boundary,", () => {
   it("connections on different channels do not affect each other", async () => {
     const [near, far] = ports();
     const connectNamed = (port, channel, name) => connected(port, { channel, methods: { name: () => name } });

@@ -70,10 +70,10 @@ describe("the context of a handler in a session with a window has the origin of 
     "of another origin": [{ origin: origins.own }, { origin: origins.other }, { origin: origins.other }, origins.other],
     "without an origin": [{ origin: origins.own }, { sandbox: "allow-scripts" }, { origin: "null" }, "null"],
   };
-  for (const [kind, [query, frameOptions, options, expected]] of Object.entries(sessions)) {
+  for (const [kind, [query, iframeOptions, options, expected]] of Object.entries(sessions)) {
     it(`an iframe ${kind}`, async () => {
       const recorded = [];
-      const peer = await connected(connectingIframe(query, frameOptions), {
+      const peer = await connected(connectingIframe(query, iframeOptions), {
         ...options,
         methods: { name: (_, context) => (recorded.push(context.origin), "page") },
       });

@@ -202,7 +202,7 @@ describe("messages after a message that ends the session, in the same array or c
 });
 
 describe("requests whose handlers continue after their session has ended", () => {
-  it("count in later sessions: while four times `inFlight` of them run, a new request is refused", async () => {
+  it("are counted in later sessions: a new request is refused if four times `inFlight` of these requests run", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const results = [];
     const methods = { work: () => new Promise((resolve) => results.push(resolve)) };

@@ -287,7 +287,7 @@ describe("destroying a server", () => {
 });
 
 describe("destroying a client, server or peer", () => {
-  it("ends the calls of a peer, stops its handlers, and destroys the transport once", async () => {
+  it("ends the calls of a JSONRPCPeer, stops its handlers, and destroys its transport once", async () => {
     const transport = recorder();
     let ran = false;
     const peer = new JSONRPCPeer(transport).method("a", () => (ran = true));
@@ -440,7 +440,7 @@ describe("destroying a transport", () => {
     port2.close();
   });
 
-  it("makes connect() fail at once on its port, as on a closed or transferred port that the engine can detect", async () => {
+  it("makes connect() fail at once on its port, as on a port that the engine can detect as closed or transferred", async () => {
     const [destroyed, closed, transferred] = [0, 1, 2].map(() => new MessageChannel().port1);
     const { port1: abandoned, port2: other } = new MessageChannel();
     portTransport(destroyed).destroy();
@@ -453,7 +453,8 @@ describe("destroying a transport", () => {
     port2.postMessage(undefined, [transferred]);
     const isDetectable = (port) => {
       if (inNode) return true;
-      // An open port cannot transfer itself, and throws. Some engines throw for closed and transferred ports, too.
+      // An open port throws, because it cannot transfer itself. If closed and transferred ports also throw, the library
+      // cannot detect them.
       try {
         port.postMessage(undefined, [port]);
         return true;

@@ -236,10 +236,10 @@ describe("an iframe whose wasm is missing", () => {
       await until(() => ids.includes("last"), "the last request has no response");
       return ids;
     };
-    const { contentWindow: failed } = await openFailing();
+    const { contentWindow: failing } = await openFailing();
     const expected = ["alone", "in a list", "in the same list", "with params", "last"];
     assert.deepEqual(await answeredIds(running), expected);
-    assert.deepEqual(await answeredIds(failed), expected);
+    assert.deepEqual(await answeredIds(failing), expected);
   });
 
   it("responds to at most 100 requests of one sender, and still responds to other senders afterwards", async () => {

@@ -14,7 +14,7 @@ import { rejection } from "./support/outcomes.js";
 
 const PATH = "/home/s3cret/token.txt";
 
-/** Returns the error object that is sent if a handler fails with this function. */
+/** Returns the error object that a server sends if its handler is `fail`. */
 async function errorObjectFor(fail) {
   const { transport, remoteEnd } = scriptedChannel();
   new JSONRPCServer(transport).method("fail", fail);

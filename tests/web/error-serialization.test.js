@@ -65,12 +65,12 @@ describe("the additional members of a thrown error", () => {
     });
   });
 
-  it("are not sent if the thrown object is not an error, except its code", async () => {
+  it("are not sent for a thrown object that is not an error: only its message and its code are sent", async () => {
     const { code, message, data } = await rejectionFor({ status: 404, message: "gone", code: -32001 });
     assert.deepEqual([code, message, data], [-32603, "gone", { code: -32001 }]);
   });
 
-  it("are not sent if the thrown value is an array, except its strings, numbers and errors", async () => {
+  it("are not sent for a thrown array: only its strings, numbers and errors are sent", async () => {
     const { data } = await rejectionFor([1, "a", new RangeError("x"), { status: 404 }, () => {}]);
     assert.deepEqual(data, [1, "a", { name: "RangeError", message: "x" }]);
   });
@@ -100,7 +100,7 @@ describe("the additional members of a thrown error", () => {
       { name: "TypeError", errno: 1 },
     ],
   ]) {
-    it(`are not sent if the handler throws ${name}, and the data has the expected value`, async () => {
+    it(`are not in the data if the handler throws ${name}`, async () => {
       const error = await rejectionFor(value);
       assert.deepEqual([error.code, error.data], [-32603, data]);
     });

@@ -4,7 +4,7 @@ import { afterThisTest } from "./support/cleanup.js";
 import { channel } from "./support/transports.js";
 import { rejection } from "./support/outcomes.js";
 
-/** Returns the rejection of a call whose handler throws the result of `make`. An iframe's window is its argument. */
+/** Returns the rejection of a call whose handler throws the result of `make`. `make` gets the window of an iframe. */
 async function rejectionFor(make) {
   const element = document.createElement("iframe");
   document.body.append(element);

@@ -46,7 +46,7 @@ function createPeer(transport) {
 
 const noEffect = { ran: 0, errors: [], ignored: 0 };
 
-describe("among foreign messages", () => {
+describe("foreign messages:", () => {
   for (const [name, make] of Object.entries(foreign)) {
     it(`${name} is ignored and gets no response`, async () => {
       const { transport, remoteEnd } = scriptedChannel();

@@ -1,4 +1,4 @@
-// The garbage collector does not end a peer whose `remote` is in use, between windows and with workers.
+// The garbage collector does not end a peer of an iframe or a worker while the application uses the peer's `remote`.
 
 import { assert } from "chai";
 import { JSONRPCPeer, connect, windowTransport, workerTransport } from "./support/portway.js";
@@ -19,17 +19,18 @@ const serve = (peer) => peer.method("name", ([n]) => `page ${n}`);
 const methods = { name: ([n]) => `page ${n}` };
 
 const kinds = {
-  "with an iframe": async () => serve(new JSONRPCPeer(windowTransport((await openIframe("frame.html")).contentWindow))),
-  "with a worker": async () => serve(new JSONRPCPeer(workerTransport(await readyWorker("worker.js")))),
-  "connected to an iframe": () => connect(connectingIframe(), { methods }),
-  "connected to a worker": () => connect(worker("connect-worker.js"), { methods }),
+  "a plain peer of an iframe": async () =>
+    serve(new JSONRPCPeer(windowTransport((await openIframe("frame.html")).contentWindow))),
+  "a plain peer of a worker": async () => serve(new JSONRPCPeer(workerTransport(await readyWorker("worker.js")))),
+  "a peer that is connected to an iframe": () => connect(connectingIframe(), { methods }),
+  "a peer that is connected to a worker": () => connect(worker("connect-worker.js"), { methods }),
 };
 
-describe("the garbage collector does not end a peer if the application refers only to `remote`", function () {
+describe("if the application refers only to `remote`, the garbage collector does not end", function () {
   this.timeout(40_000);
 
   for (const [name, make] of Object.entries(kinds)) {
-    it(`${name}`, async () => {
+    it(name, async () => {
       const remote = await (async () => {
         const peer = await make();
         afterThisTest(() => peer.destroy());

@@ -1,4 +1,5 @@
-// A handshake closes the ports that it does not use. An open port would keep the other end and its memory in use.
+// A handshake closes each offered port that it does not use. Otherwise, both ports of the channel and their memory
+// would stay in use.
 
 import { assert } from "chai";
 import { connect, inNode } from "./support/portway.js";
@@ -6,10 +7,10 @@ import { afterThisTest } from "./support/cleanup.js";
 import { connected, hexId, ports, recordClosedPorts, scriptedPort } from "./support/connections.js";
 import { pause, rejection, until } from "./support/outcomes.js";
 
-/** Some engines do not report at one end of a channel that the other end was closed. */
+/** Whether this engine sends a `close` event to a port when the other port of its channel is closed. */
 const reportsPortClose = inNode || "onclose" in MessagePort.prototype;
 
-/** Answers a hello with a port, and asserts that the connection closes the port without using it. */
+/** Answers the hello `id` with a port, and asserts that the peer under test closes this port without using it. */
 async function assertPortRefused(scriptedPeer, { id, session = hexId(2) }) {
   const { port1, port2 } = new MessageChannel();
   let received = 0;
@@ -21,7 +22,7 @@ async function assertPortRefused(scriptedPeer, { id, session = hexId(2) }) {
   const closed = recordClosedPorts();
   scriptedPeer.post({ jsonrpc: "2.0", id, result: { session, version: 1, features: [], port: port2 } }, [port2]);
   await until(() => closed.size > 0, "the port was not closed");
-  if (reportsPortClose) await until(() => isNotified, "the other end was not notified");
+  if (reportsPortClose) await until(() => isNotified, "the other port of the channel got no close event");
   port1.postMessage({ jsonrpc: "2.0", method: "rpc.ping" });
   await pause(20);
   assert.deepEqual([received, closed.size], [0, 1]);
@@ -50,7 +51,7 @@ describe("an unused port is closed:", () => {
     await connecting;
   });
 
-  it("the port of a response for a session that has ended, before a new session begins", async () => {
+  it("the port of a second response to a hello whose session has ended", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const events = [];
     const connecting = connected(port, { onLost: () => events.push("lost") });
@@ -62,7 +63,7 @@ describe("an unused port is closed:", () => {
     await assertPortRefused(scriptedPeer, { id: hello.id });
   });
 
-  it("the port that was offered to a peer, after connect was aborted", async () => {
+  it("the port that connect has offered in its answer to a hello, when connect is aborted", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const abort = new AbortController();
     const connecting = rejection(connect(port, { signal: abort.signal }));
@@ -77,12 +78,12 @@ describe("an unused port is closed:", () => {
     abort.abort();
     await connecting;
     assert.isAbove(closed.size, 0);
-    if (reportsPortClose) await until(() => isNotified, "the other end was not notified");
+    if (reportsPortClose) await until(() => isNotified, "the offered port got no close event");
   });
 });
 
 describe("a port of a session", () => {
-  it("is not closed by responses that are refused", async () => {
+  it("stays open after a response with another port that the handshake refuses", async () => {
     const [near, far] = ports();
     const [one] = await Promise.all([connected(near), connected(far, { methods: { echo: ([n]) => n } })]);
     const { port1, port2 } = new MessageChannel();

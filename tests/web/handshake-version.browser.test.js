@@ -21,7 +21,7 @@ const hello = (version) => ({
   params: { version, channel: "", features: [] },
 });
 
-/** Asserts that connect rejects in less than two seconds, with both versions in the message. */
+/** Asserts that connect rejects in less than two seconds, with both versions in the message of the error. */
 async function assertIncompatible(connecting, version) {
   const start = performance.now();
   const { reason, message } = await connecting;
@@ -35,10 +35,10 @@ describe("a window whose handshake has another version", () => {
     "of the page's origin": [{}, undefined],
     "of another origin": [{ origin: origins.other }, { origin: origins.other }],
   })) {
-    const [frameOptions, connectOptions] = options;
+    const [iframeOptions, connectOptions] = options;
 
-    it(`${kind} gets a refusal for its hello, and connect rejects at once`, async () => {
-      const child = await scriptedIframe(frameOptions);
+    it(`gets a refusal for its hello, and connect rejects at once: a window ${kind}`, async () => {
+      const child = await scriptedIframe(iframeOptions);
       const connecting = rejection(connect(child.element, { ...connectOptions, connectTimeout: 0 }));
       child.post(hello(2));
       await assertIncompatible(connecting, 2);
@@ -47,8 +47,8 @@ describe("a window whose handshake has another version", () => {
       assert.deepEqual(child.received.filter(isRefusal), [refusal(hexId(0), 1)]);
     });
 
-    it(`${kind} makes connect reject at once by a refusal`, async () => {
-      const child = await scriptedIframe(frameOptions);
+    it(`makes connect reject at once by a refusal: a window ${kind}`, async () => {
+      const child = await scriptedIframe(iframeOptions);
       const connecting = rejection(connect(child.element, { ...connectOptions, connectTimeout: 0 }));
       await until(() => child.received.some((message) => message?.method === "rpc.hello"));
       child.post(refusal(child.received.find((message) => message?.method === "rpc.hello").id, 7));

@@ -234,7 +234,7 @@ describe("a version that is not an integer from 1 to 2^53 - 1", () => {
 });
 
 describe('a response with the error "Method not found"', () => {
-  it("begins a plain session with a peer that does not support sessions", async () => {
+  it("connects the peer without a session; a later hello with another version gets a refusal, and calls work", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port);
     const { id } = await scriptedPeer.nextHello();

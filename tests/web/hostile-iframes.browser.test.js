@@ -39,14 +39,14 @@ const untilMessage = (seen, source, type) =>
  * stay pending.
  */
 async function openAttackedIframe({ link, kind, late }) {
-  const { options, frameOptions, query } = kind;
+  const { options, iframeOptions, query } = kind;
   const seen = recordMessages();
   const fullQuery = {
     ...query,
     ...(link === "connect" ? { connect: "" } : {}),
     ...(late === undefined ? {} : { late }),
   };
-  const element = await openIframe("attacked-iframe.html", { ...frameOptions, query: fullQuery });
+  const element = await openIframe("attacked-iframe.html", { ...iframeOptions, query: fullQuery });
   const record = recordSessions(options);
   const waiting = deferred();
   const addHandlers = (peer) =>
@@ -102,20 +102,20 @@ async function assertUnharmed({ peer, hanging }, { events, waiting }, link) {
 }
 
 const targets = {
-  "of the page's origin": { options: undefined, frameOptions: {}, query: {} },
+  "of the page's origin": { options: undefined, iframeOptions: {}, query: {} },
   "of another origin": {
     options: { origin: origins.other },
-    frameOptions: { origin: origins.other },
+    iframeOptions: { origin: origins.other },
     query: { origin: origins.own },
   },
   "without an origin": {
     options: { origin: "null" },
-    frameOptions: { sandbox: "allow-scripts" },
+    iframeOptions: { sandbox: "allow-scripts" },
     query: { origin: origins.own },
   },
 };
 
-const hostileFrames = {
+const hostileIframes = {
   "an iframe of the page's origin": { origin: origins.own },
   "an iframe of another origin": { origin: origins.other },
   "an iframe of another port": { origin: origins.otherPort },
@@ -152,7 +152,7 @@ function forgedEvent(members) {
 for (const link of ["windowTransport", "connect"]) {
   for (const [name, kind] of Object.entries(targets)) {
     describe(`${link} to an iframe ${name}`, () => {
-      for (const [attacker, options] of Object.entries(hostileFrames)) {
+      for (const [attacker, options] of Object.entries(hostileIframes)) {
         it(`is safe from ${attacker}`, async () => {
           const attacked = await openAttackedIframe({ link, kind });
           const hostile = await openHostileIframe(options);
@@ -226,7 +226,7 @@ for (const link of ["windowTransport", "connect"]) {
         const connection = await attacked.ready();
         const all = hostileMessages(withoutPorts(attacked.seen.messages), () => {});
         const before = attacked.seen.messages.length;
-        const sandbox = kind.frameOptions.sandbox;
+        const sandbox = kind.iframeOptions.sandbox;
         const text = JSON.stringify(all.filter(([, transfer]) => transfer.length === 0).map(([message]) => message));
         const messages = JSON.parse(text);
         const element = document.createElement("iframe");
@@ -249,7 +249,7 @@ describe("connecting", () => {
   for (const [name, kind] of Object.entries(targets)) {
     it(`to a slow iframe ${name} is safe from all hostile iframes`, async () => {
       const attacked = await openAttackedIframe({ link: "connect", kind, late: 1_000 });
-      const attackers = await Promise.all(Object.values(hostileFrames).map(openHostileIframe));
+      const attackers = await Promise.all(Object.values(hostileIframes).map(openHostileIframe));
       const reports = [];
       for (const hostile of attackers) {
         reports.push(await attack(hostile, attacked.seen), await attack(hostile, attacked.seen, attacked.index));

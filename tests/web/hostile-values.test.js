@@ -34,7 +34,7 @@ afterEach("no prototype has the member `polluted`", () => {
 
 describe("a name that every object inherits", () => {
   for (const name of inherited) {
-    it(`is not a method unless it is registered: ${name}`, async () => {
+    it(`is an unknown method if the server has not registered it: ${name}`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       new JSONRPCServer(transport).method("echo", (params) => params);
       remoteEnd.post({
@@ -307,7 +307,7 @@ describe("a message", () => {
     assert.equal(result, deep);
   });
 
-  it("makes at most its own call fail if it is too deep to be cloned, and an error with a deep member is sent", async () => {
+  it("makes at most its own call fail if it is too deep to be cloned; an error with a deep member is still sent", async () => {
     const { near, far } = channel();
     const nested = () => {
       let deep = {};

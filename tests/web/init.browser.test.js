@@ -1,4 +1,4 @@
-// The requests of init in a browser, and the policies that allow them.
+// The HTTP requests that init makes in a browser, and the policies of pages that allow these requests and the wasm.
 
 import { assert } from "chai";
 import { JSONRPCPeer, freshCopy, packaged, windowTransport } from "./support/portway.js";
@@ -73,8 +73,8 @@ describe("init in a browser", () => {
   });
 });
 
-describe("a page with a strict policy", () => {
-  it("that allows wasm makes the library work without a violation", async () => {
+describe("a strict Content-Security-Policy of a page", () => {
+  it("that allows wasm is sufficient for the library: no violation occurs", async () => {
     const csp =
       "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; require-trusted-types-for 'script'";
     const { contentWindow } = await openIframe("frame.html", { query: { csp } });

@@ -14,7 +14,7 @@ async function works({ JSONRPCClient, JSONRPCServer, portTransport, validateMess
   return result[0] === 1 && validateMessage({ jsonrpc: "2.0", method: "a", id: 1 }).isValid;
 }
 
-describe("before init", () => {
+describe("before init,", () => {
   it("every function that needs wasm throws an error that names init()", async () => {
     const { JSONRPCClient, JSONRPCPeer, JSONRPCServer, validateMessage } = await freshCopy();
     for (const Role of [JSONRPCClient, JSONRPCServer, JSONRPCPeer]) {

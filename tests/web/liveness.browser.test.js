@@ -37,7 +37,7 @@ async function untilLockRequested(peer) {
   }
 }
 
-describe("if both peers can see each other's locks", () => {
+describe("if both peers can see each other's locks,", () => {
   for (const [how, end] of [
     ["is terminated", ({ started }) => started.terminate()],
     ["closes itself", ({ peer }) => peer.notify("close")],
@@ -163,7 +163,7 @@ describe("a stolen lock", () => {
   });
 });
 
-describe("if the peer has no locks", () => {
+describe("if the peer has no locks,", () => {
   it("pending calls end as unresponsive about one heartbeat after the worker is terminated", async () => {
     const started = worker(file, { lockless: 1 });
     const peer = await connected(started, { heartbeat: 600 });
@@ -223,11 +223,11 @@ describe("if the peer has no locks", () => {
   });
 
   it("an iframe of another origin or without an origin stays in its session, because it responds to pings", async () => {
-    for (const [query, options, frameOptions] of [
+    for (const [query, options, iframeOptions] of [
       [{ origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
       [{ origin: origins.own }, { origin: "null" }, { sandbox: "allow-scripts" }],
     ]) {
-      const peer = await connected(connectingIframe(query, frameOptions), { ...options, heartbeat: 300 });
+      const peer = await connected(connectingIframe(query, iframeOptions), { ...options, heartbeat: 300 });
       assert.equal(await peer.request("sleep", [800], { timeout: 0 }), null);
     }
   });
@@ -256,9 +256,9 @@ describe("a silent peer", () => {
     assert.isAbove(ms, 190);
     assert.isAtLeast(end.received.filter(({ method }) => method === "rpc.ping").length, 2);
     const call = peer.request("b", [], { timeout: 0 });
-    const isIt = ({ method }) => method === "b";
-    await until(() => end.received.some(isIt));
-    end.answer(end.received.find(isIt), "there");
+    const isCallOfB = ({ method }) => method === "b";
+    await until(() => end.received.some(isCallOfB));
+    end.answer(end.received.find(isCallOfB), "there");
     assert.equal(await call, "there");
   });
 

@@ -1,5 +1,5 @@
 // Real messages that cannot be deserialized. In some engines, a message with a wasm module cannot leave its agent
-// cluster. Other engines deliver the module, or refuse to send it. In these engines, the library has nothing to report.
+// cluster. Other engines deliver the module or refuse to send it, so the library has nothing to report there.
 
 import { assert } from "chai";
 import { JSONRPCPeer, broadcastTransport, portTransport } from "./support/portway.js";

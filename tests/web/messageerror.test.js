@@ -130,10 +130,10 @@ describe("an unreadable message of a session", () => {
   });
 });
 
-describe("a pending call without a timeout, when an unreadable message arrives", () => {
+describe("a pending call without a timeout, when an unreadable message arrives,", () => {
   /**
-   * Runs `prepare`, makes `count` calls, and then dispatches `messageerror`. Returns the error of the first call that
-   * ends, or undefined if no call ends within 11 s.
+   * Runs `prepare`, makes `count` calls, and then dispatches `messageerror`. Waits until a call ends, for at most 11 s.
+   * Returns the `error` of this call, or undefined if no call has ended, and the `elapsed` time in milliseconds.
    */
   async function firstError(count, prepare = () => {}) {
     const [near, far] = channel();

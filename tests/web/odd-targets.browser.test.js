@@ -1,4 +1,4 @@
-// Targets that look like a worker but do not deliver messages to their listeners.
+// Targets of the wrong kind. The library refuses them at once, and the error names the remedy.
 
 import { assert } from "chai";
 import { connect, portTransport, workerTransport } from "./support/portway.js";
@@ -40,7 +40,7 @@ describe("a target of the wrong kind", () => {
     });
   }
 
-  it("is refused with an error that names windowTransport: a window of any origin, instead of a port or a worker", async () => {
+  it("is refused with an error that names windowTransport if it is a window in place of a port or a worker", async () => {
     const { contentWindow } = await openIframe("scripted-iframe.html", { origin: origins.other });
     for (const target of [window, contentWindow]) {
       for (const transport of [portTransport, workerTransport]) {

@@ -308,7 +308,7 @@ describe("a window transport ignores", () => {
 });
 
 describe("requests of several origins that are buffered until a server exists", () => {
-  it("get their responses only at their own origin: after a navigation, the next document gets no response to them", async () => {
+  it("get their responses only at their own origin: the next document gets no response to the previous document's requests", async () => {
     const child = await scriptedIframe();
     const transport = windowTransport(child.window, { origin: [origins.own, origins.other] });
     child.post({ jsonrpc: "2.0", method: "whoami", id: "of the first" });

@@ -1,4 +1,4 @@
-// A popup whose policy separates it from its opener.
+// A popup whose Cross-Origin-Opener-Policy separates the popup from its opener.
 
 import { assert } from "chai";
 import { connect, windowTransport, JSONRPCClient } from "./support/portway.js";
@@ -20,7 +20,7 @@ function popup(query, options) {
 if (probe !== null) {
   describe("a popup with a Cross-Origin-Opener-Policy", () => {
     for (const origin of ["own", "other"]) {
-      it(`of the ${origin} origin makes connect reject soon, and the error names the policy`, async () => {
+      it(`makes connect reject soon, and the error names the policy: a popup with the origin origins.${origin}`, async () => {
         const opened = popup({ isolated: 1 }, { origin: origins[origin] });
         const [listeners, timers] = [recordListeners(window), countTimers()];
         const start = performance.now();

@@ -3,7 +3,7 @@ import { JSONRPCClient, JSONRPCPeer } from "./support/portway.js";
 import { channel, scriptedChannel, recorder } from "./support/transports.js";
 import { isOpen, pause, rejection } from "./support/outcomes.js";
 
-/** Timers are late on a busy machine. The timers of these tests are late by less than this number of milliseconds. */
+/** Timers are late on a busy machine. The tests accept timers that are late by less than this number of ms. */
 const MAX_LATENESS_MS = 2_500;
 
 /**
@@ -154,7 +154,7 @@ describe("the totalTimeout of a call", () => {
   });
 
   for (const totalTimeout of [-1, NaN, "5"]) {
-    it(`causes a RangeError if it is ${JSON.stringify(totalTimeout)} (${totalTimeout}), and nothing is sent`, async () => {
+    it(`causes a RangeError if it is the ${typeof totalTimeout} ${totalTimeout}, and nothing is sent`, async () => {
       const transport = recorder();
       const client = new JSONRPCClient(transport);
       const error = await rejection(client.request("a", undefined, { totalTimeout }));

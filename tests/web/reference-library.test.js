@@ -6,7 +6,7 @@ import { JSONRPCClient, JSONRPCServer, RPCError, portTransport, wiggum } from ".
 import { channel, scriptedChannel } from "./support/transports.js";
 import { deferred, rejection, until } from "./support/outcomes.js";
 
-describe("the four messages of the protocol", () => {
+describe("the messages of the protocol:", () => {
   it("a request gets a success response with its id", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("fetch", ({ url }) => ({ status: 200, body: `contents of ${url}` }));
@@ -100,7 +100,7 @@ describe("a coordinator and its agent", () => {
   });
 });
 
-describe("the acceptance test of the original protocol document", () => {
+describe("the acceptance test of the original protocol document:", () => {
   it("a client sends a request through a mock window, a handler runs, and the response reaches the call", async () => {
     // As in the reference library, the only parameter of `send` is the message.
     const mock = () => {

@@ -1,6 +1,6 @@
 // Runs the specs of this folder in one engine: `node tests/web/run.mjs <chromium|firefox|webkit|node> [part of a spec's
-// name]`. The specs test the built package, so run `cargo xtask build` first. If PORTWAY_REPORT is set, the counts are
-// written to the file that it names, as JSON.
+// name]`. The specs test the built package, so run `cargo xtask build` first. If PORTWAY_REPORT is the name of a file,
+// the counts are written to this file as JSON.
 
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -213,7 +213,7 @@ describe("a goodbye over the window", () => {
     assert.deepEqual(received, [0, 1, 2]);
   });
 
-  it("that no port message follows ends the session: at once with the reason left, otherwise after about a second", async () => {
+  it("ends the session if no port message follows: at once for the reason `left`, otherwise after about a second", async () => {
     for (const [reason, least, most] of [
       ["left", 0, 500],
       ["closed", 500, 3_000],

@@ -27,7 +27,7 @@ for (const [name, endIt] of [
   ["sends a goodbye", ({ end }) => end.bye()],
   ["sends a hello with another id", ({ scriptedPeer }) => scriptedPeer.hello(hexId("f"))],
 ]) {
-  describe(`when the peer ${name}`, () => {
+  describe(`when the peer ${name},`, () => {
     it("pending calls end at once, and onLost and onSession are called", async () => {
       const sessions = recordSessions();
       const connection = await session(sessions);
@@ -134,7 +134,7 @@ for (const [name, endIt] of [
   });
 }
 
-describe("between two sessions", () => {
+describe("between two sessions,", () => {
   async function betweenSessions(options) {
     const connection = await session(options);
     const ended = rejection(connection.peer.request("x"));
@@ -329,7 +329,7 @@ describe("a peer that is destroyed", () => {
   });
 });
 
-describe("in one session", () => {
+describe("in one session,", () => {
   it("no message is lost, even if 12 000 messages arrive before connect() resolves", async () => {
     const { port, scriptedPeer } = scriptedPort();
     let count = 0;

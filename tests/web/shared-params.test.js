@@ -197,7 +197,7 @@ describe("params of messages that arrived together", () => {
       },
     ],
   ]) {
-    it(`that contain ${what} are checked in a short time`, async () => {
+    it(`are checked in a short time if they contain ${what}`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       new JSONRPCServer(transport).method("keep", () => "kept");
       remoteEnd.post(make().map((params, id) => ({ jsonrpc: "2.0", method: "keep", params, id })));

@@ -61,7 +61,7 @@ describe("transports with different origins on one window", () => {
   });
 });
 
-describe("a session with an iframe that was appended again, and a transport on the new window of the iframe,", () => {
+describe("after an iframe was appended again,", () => {
   const origin = origins.other;
 
   async function appendAgain(element) {
@@ -72,7 +72,7 @@ describe("a session with an iframe that was appended again, and a transport on t
     return element.contentWindow;
   }
 
-  it("receive their own responses", async () => {
+  it("its session and a transport on its new window receive their own responses", async () => {
     const element = await openIframe("frame.html", { origin, query: { origin: origins.own } });
     const session = await connected(element, { origin });
     for (let n = 0; n < 3; n++) assert.equal(await session.request("later", [0, n]), n);
@@ -89,7 +89,7 @@ describe("a session with an iframe that was appended again, and a transport on t
     }
   });
 
-  it("begin again with the new window, although its peer sends no hello", async () => {
+  it("its session begins again over the new window, although the plain peer in the iframe sends no hello", async () => {
     const element = await openIframe("frame.html", { origin, query: { origin: origins.own } });
     const { events, ...options } = recordSessions({ origin, heartbeat: 100 });
     const session = await connected(element, options);
@@ -99,7 +99,7 @@ describe("a session with an iframe that was appended again, and a transport on t
     assert.deepEqual(events, [1, "session-ended", 2]);
   });
 
-  it("respond to a request once, from the end that has the method", async () => {
+  it("its session and a server on its new window send one response to a request, from the end that has the method", async () => {
     const child = await scriptedIframe({ origin });
     const sessions = [];
     /** Refuses each hello like a peer that does not support sessions. Returns whether the session has begun. */

@@ -92,7 +92,7 @@ describe("items that are ready in one turn", () => {
     for (const { port } of items) port.close();
   });
 
-  it("are sent before an item that cannot be sent ends the stream", async () => {
+  it("are sent even if a later item cannot be sent; that item ends the stream", async () => {
     for (const bad of [() => {}, new WeakMap()]) {
       const [near, far] = await connectPair();
       let produced = 0;
@@ -121,11 +121,11 @@ describe("items that are ready in one turn", () => {
     // The handler transfers one buffer with two items.
     ["because it is already detached", () => {}],
     [
-      "because the handler transfers it elsewhere",
+      "because the handler detaches it by structuredClone()",
       (buffer, n) => n === 3 && structuredClone(buffer, { transfer: [buffer] }),
     ],
   ]) {
-    it(`are sent before an item whose buffer cannot be transferred ${reason}; the stream ends`, async () => {
+    it(`are sent even if the buffer of a later item cannot be transferred ${reason}; that item ends the stream`, async () => {
       const [near, far] = await connectPair();
       far.method("some", function* (_, context) {
         const buffer = new ArrayBuffer(8);

@@ -200,7 +200,7 @@ describe("a handler that returns a stream", () => {
     );
   });
 
-  it("may return a ReadableStream, and the library releases its lock after it has ended", async () => {
+  it("may return a ReadableStream; the library unlocks the ReadableStream after the stream has ended", async () => {
     let controller;
     const readable = new ReadableStream({ start: (created) => void (controller = created) });
     const { remoteEnd, open } = served({ wait: () => readable });
@@ -455,14 +455,14 @@ describe("a plain request to a handler that returns a stream", () => {
     const body = await new JSONRPCClient(near).request("body");
     assert.deepEqual(await body.getReader().read(), { done: false, value: "chunk" });
   });
+});
 
-  it("gets arrays and maps as results, because they are not streams", async () => {
-    const { near, far } = channel();
-    new JSONRPCServer(far).method("list", () => [1, 2]).method("map", () => new Map([[1, 2]]));
-    const client = new JSONRPCClient(near);
-    assert.deepEqual(await client.request("list"), [1, 2]);
-    assert.deepEqual(await client.request("map"), new Map([[1, 2]]));
-  });
+it("a plain request gets an array or a map as its result, because neither is a stream", async () => {
+  const { near, far } = channel();
+  new JSONRPCServer(far).method("list", () => [1, 2]).method("map", () => new Map([[1, 2]]));
+  const client = new JSONRPCClient(near);
+  assert.deepEqual(await client.request("list"), [1, 2]);
+  assert.deepEqual(await client.request("map"), new Map([[1, 2]]));
 });
 
 describe("a cancelled stream", () => {

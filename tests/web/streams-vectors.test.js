@@ -105,7 +105,7 @@ class Operation {
 
 const vectorsForBoundaries = (await vectors()).filter((vector) => !("profile" in vector || "only" in vector));
 
-describe("a peer handles the messages of streams.json", () => {
+describe("a peer handles the messages of streams.json:", () => {
   for (const { name, steps } of vectorsForBoundaries) {
     it(name, async () => {
       const { transport, remoteEnd } = scriptedChannel();

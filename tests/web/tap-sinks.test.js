@@ -10,7 +10,7 @@ import { deferred, isOpen, until } from "./support/outcomes.js";
 
 const MEBIBYTE = 1_048_576;
 
-/** Returns a client on a tapped port whose peer answers, with the function `call`. */
+/** Returns a client on a tapped port, and the function `echo`, which makes a call that the peer answers. */
 function tappedClient(sink) {
   const { near, far } = channel();
   const client = new JSONRPCClient(tap(near, { sink }));
@@ -20,7 +20,7 @@ function tappedClient(sink) {
 }
 
 /** Returns a recorder, which is destroyed after the test. */
-function made(options) {
+function createRecorder(options) {
   const recorder = new TapRecorder(options);
   afterThisTest(() => recorder.destroy());
   return recorder;
@@ -31,7 +31,7 @@ const messagesOf = (records) => records.filter(({ kind }) => kind === "message")
 describe("a function as a sink", () => {
   it("is called with batches, in tasks of its own", async () => {
     const batches = [];
-    const { client } = tappedClient(made({ sink: (records) => void batches.push(records) }));
+    const { client } = tappedClient(createRecorder({ sink: (records) => void batches.push(records) }));
     const calls = [1, 2, 3].map((n) => client.request("echo", [n]));
     assert.equal(batches.length, 0);
     await Promise.all(calls);
@@ -39,7 +39,7 @@ describe("a function as a sink", () => {
     assert.isBelow(batches.length, 7);
   });
 
-  it("that throws or rejects is reported, and the calls and the records continue", async () => {
+  it("may throw or reject: the error is reported, and the calls and the records continue", async () => {
     const errors = [];
     const records = [];
     let count = 0;
@@ -48,7 +48,7 @@ describe("a function as a sink", () => {
       if (++count % 2 === 0) return Promise.reject(new Error("rejected"));
       throw new Error("thrown");
     };
-    const { echo } = tappedClient(made({ sink, onError: (error) => errors.push(error.message) }));
+    const { echo } = tappedClient(createRecorder({ sink, onError: (error) => errors.push(error.message) }));
     for (let n = 1; n <= 4; n++) {
       assert.equal(await echo(n), n);
       await until(() => messagesOf(records).length === 2 * n);
@@ -57,8 +57,9 @@ describe("a function as a sink", () => {
     assert.includeMembers(errors, ["thrown", "rejected"]);
   });
 
-  it("that throws is logged by default, and so is an error of onError", async () => {
-    // The records of the end of the link follow after the test.
+  it("may throw: by default, the error is logged; an error of onError is also logged", async () => {
+    // After the test, the sink also gets the record of the link's end. No test expects a line then, so the sink throws
+    // only once.
     const throwingOnce = () => {
       let isFirst = true;
       return () => {
@@ -72,16 +73,18 @@ describe("a function as a sink", () => {
         throw new Error("in onError");
       };
       for (const options of [{}, { onError }])
-        assert.equal(await tappedClient(made({ sink: throwingOnce(), ...options })).echo(1), 1);
+        assert.equal(await tappedClient(createRecorder({ sink: throwingOnce(), ...options })).echo(1), 1);
       await until(() => lines.length >= 3);
     });
     assert.include(lines.join("\n"), "thrown");
     assert.include(lines.join("\n"), "in onError");
   });
 
-  it("gets copies, whose changes affect neither the messages nor other records", async () => {
+  it("gets copies of the records: a change of a copy affects neither the messages nor other recorders", async () => {
     const one = collected();
-    const changing = made({ sink: (records) => records.forEach((record) => Object.assign(record, { text: "x" })) });
+    const changing = createRecorder({
+      sink: (records) => records.forEach((record) => Object.assign(record, { text: "x" })),
+    });
     const { near, far } = channel();
     const client = new JSONRPCClient(tap(tap(near, { sink: changing }), { sink: one.recorder }));
     const server = new JSONRPCServer(far).method("echo", (params) => params);
@@ -95,7 +98,7 @@ describe("a function as a sink", () => {
     const taken = [];
     let { promise, resolve } = deferred();
     const { echo } = tappedClient(
-      made({
+      createRecorder({
         sink(records) {
           taken.push(records);
           return promise;
@@ -118,11 +121,11 @@ describe("a function as a sink", () => {
 });
 
 describe("a recorder", () => {
-  it("a recorder holds at most 1 MiB of records, and counts the others", async () => {
+  it("buffers at most 1 MiB of records, and counts the omitted messages in gaps", async () => {
     const records = [];
     const { promise, resolve } = deferred();
     const { echo } = tappedClient(
-      made({
+      createRecorder({
         sink(batch) {
           records.push(...batch);
           return promise;
@@ -136,9 +139,9 @@ describe("a recorder", () => {
     const gaps = () => records.filter(({ kind }) => kind === "gap");
     const counted = () => gaps().reduce((sum, { messages }) => sum + messages, messagesOf(records).length);
     await until(() => counted() === 2 * calls);
-    const held = messagesOf(records).reduce((sum, { text }) => sum + 2 * text.length, 0);
-    assert.isAtMost(held, MEBIBYTE);
-    assert.isAtLeast(held, 0.7 * MEBIBYTE);
+    const bufferedBytes = messagesOf(records).reduce((sum, { text }) => sum + 2 * text.length, 0);
+    assert.isAtMost(bufferedBytes, MEBIBYTE);
+    assert.isAtLeast(bufferedBytes, 0.7 * MEBIBYTE);
     assert.sameMembers(
       gaps().map(({ direction }) => direction),
       ["sent", "received"],
@@ -150,10 +153,10 @@ describe("a recorder", () => {
     assert.include(records.at(-1).text, "after the gap");
   }).timeout(30_000);
 
-  it("keeps the memory of a stopped reader bounded, and the calls continue", async () => {
+  it("buffers at most 1 MiB of records for a port without a reader, and the calls continue", async () => {
     const { port1, port2 } = new MessageChannel();
     afterThisTest(() => [port1, port2].forEach((port) => port.close()));
-    const { echo } = tappedClient(made({ sink: port1 }));
+    const { echo } = tappedClient(createRecorder({ sink: port1 }));
     const text = "x".repeat(10_000);
     for (let n = 0; n < 500; n++) assert.equal(await echo(text), text);
     const records = [];
@@ -165,10 +168,10 @@ describe("a recorder", () => {
     );
   }).timeout(30_000);
 
-  it("keeps the records open and close of a gap", async () => {
+  it("keeps the record `close` if maxBytes is 0, and counts all messages in gaps", async () => {
     const records = [];
     const { promise, resolve } = deferred();
-    const recorder = made({
+    const recorder = createRecorder({
       maxBytes: 0,
       sink(batch) {
         records.push(...batch);
@@ -189,12 +192,12 @@ describe("a recorder", () => {
     assert.equal(messagesOf(records).length, 0);
   });
 
-  it("checks maxBytes", () => {
+  it("throws a RangeError if maxBytes is invalid", () => {
     for (const maxBytes of [-1, NaN, "x"])
       assert.throws(() => new TapRecorder({ sink() {}, maxBytes }), RangeError, "maxBytes must be");
   });
 
-  it("records a text of 5 MB without its end", async () => {
+  it("records only the first part of a string of 5 MB, and the length of the whole string", async () => {
     const found = collected();
     const transport = recordingTransport();
     const client = new JSONRPCClient(tap(transport, { sink: found.recorder }));
@@ -213,7 +216,7 @@ describe("a reader at a port", () => {
     afterThisTest(() => [port1, port2].forEach((port) => port.close()));
     const records = [];
     afterThisTest(readTaps(port2, (batch) => void records.push(...batch)));
-    const { echo } = tappedClient(made({ sink: port1 }));
+    const { echo } = tappedClient(createRecorder({ sink: port1 }));
     for (let n = 0; n < 1_000; n += 50) await Promise.all(Array.from({ length: 50 }, (_, k) => echo(n + k)));
     await until(() => messagesOf(records).length === 2_000);
     const sent = messagesOf(records).filter(({ direction }) => direction === "sent");
@@ -230,7 +233,7 @@ describe("a reader at a channel", () => {
       const records = [];
       const read = () => afterThisTest(readTaps(name, (batch) => void records.push(...batch)));
       if (isFirst) read();
-      const { echo } = tappedClient(made({ sink: name }));
+      const { echo } = tappedClient(createRecorder({ sink: name }));
       assert.equal(await echo(1), 1);
       if (!isFirst) read();
       await until(() => messagesOf(records).length === 2);
@@ -244,17 +247,17 @@ describe("a reader at a channel", () => {
     const name = newName();
     const records = [];
     afterThisTest(readTaps(name, (batch) => void records.push(...batch)));
-    const clients = [1, 2, 3].map(() => tappedClient(made({ sink: name })));
+    const clients = [1, 2, 3].map(() => tappedClient(createRecorder({ sink: name })));
     await Promise.all(clients.map(({ echo }, n) => echo(n)));
     await until(() => messagesOf(records).length === 6);
     assert.equal(new Set(records.map(({ link }) => link)).size, 3);
   });
 
-  it("replaces an earlier reader, and gets the records open of the links", async () => {
+  it("replaces an earlier reader, and gets the record `open` of each link", async () => {
     const name = newName();
     const [first, second] = [[], []];
     afterThisTest(readTaps(name, (batch) => void first.push(...batch)));
-    const { echo } = tappedClient(made({ sink: name }));
+    const { echo } = tappedClient(createRecorder({ sink: name }));
     await echo(1);
     await until(() => messagesOf(first).length === 2);
     afterThisTest(readTaps(name, (batch) => void second.push(...batch)));
@@ -265,7 +268,7 @@ describe("a reader at a channel", () => {
     assert.equal(messagesOf(first).length, 2);
   });
 
-  it("that has stopped without a goodbye loses no records for the next reader", async () => {
+  it("that stops without a goodbye causes no loss: the next reader gets all records", async () => {
     const name = newName();
     const stuck = deferred();
     const [first, second] = [[], []];
@@ -275,7 +278,7 @@ describe("a reader at a channel", () => {
         return stuck.promise;
       }),
     );
-    const { echo } = tappedClient(made({ sink: name }));
+    const { echo } = tappedClient(createRecorder({ sink: name }));
     await echo(1);
     await until(() => first.length > 0);
     await echo(2);
@@ -288,7 +291,7 @@ describe("a reader at a channel", () => {
     const name = newName();
     const records = [];
     afterThisTest(readTaps(name, (batch) => void records.push(...batch)));
-    const recorder = made({ sink: name });
+    const recorder = createRecorder({ sink: name });
     const { echo } = tappedClient(recorder);
     await echo(1);
     recorder.destroy();
@@ -307,7 +310,7 @@ describe("a reader at a channel", () => {
           if (messagesOf(records).length <= 4) throw new Error("in the reader");
         }),
       );
-      const { echo } = tappedClient(made({ sink: name }));
+      const { echo } = tappedClient(createRecorder({ sink: name }));
       await echo(1);
       await until(() => messagesOf(records).length === 2);
       await echo(2);

@@ -15,7 +15,7 @@ function thread(file, workerData) {
 }
 
 describe("a tapped thread", () => {
-  it("is recorded", async () => {
+  it('is recorded, with the transport "worker"', async () => {
     const found = collected();
     const peer = new JSONRPCPeer(tap(workerTransport(thread("node-worker.mjs")), { sink: found.recorder }));
     afterThisTest(() => peer.destroy());

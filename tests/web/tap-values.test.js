@@ -1,4 +1,4 @@
-// The descriptions of values in the records of a tap, and its limits for values and texts.
+// The descriptions of values in the records of a tap, and the limits of a tap for values and texts.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, portTransport } from "./support/portway.js";
@@ -7,11 +7,11 @@ import { recorder as recordingTransport } from "./support/transports.js";
 import { afterThisTest } from "./support/cleanup.js";
 import { rejection, until } from "./support/outcomes.js";
 
-const DEPTH = 100;
-const VALUES = 100_000;
-const CHARACTERS = 262_144;
+const MAX_DEPTH = 100;
+const MAX_VALUES = 100_000;
+const MAX_CHARACTERS = 262_144;
 
-/** Returns a client on a transport that sends any value, and its records. */
+/** Returns a client on a tapped transport that accepts any value, and the records of the tap. */
 function tappedClient(options) {
   const transport = recordingTransport();
   const found = collected({ maxBytes: 2 ** 26, ...options });
@@ -83,23 +83,23 @@ describe("the description of a value", () => {
     ["values that occur twice", [[cycle.name], cycle.name], [["a"], "a"]],
   ];
   for (const [title, value, expected] of cases)
-    it(`names ${title}`, async () => {
+    it(`has its documented form: ${title}`, async () => {
       assert.deepEqual(await descriptionOf(value), expected);
     });
 
-  it("names ports", async () => {
+  it("has its documented form: ports", async () => {
     const { port1 } = new MessageChannel();
     assert.deepEqual(await descriptionOf(port1), { $type: "MessagePort" });
     port1.close();
   });
 
-  it("has own members with the name __proto__, and lone surrogates", async () => {
+  it("contains own members with the name __proto__, and lone surrogates", async () => {
     const value = JSON.parse('{"__proto__":{"a":1},"b":"\\ud800"}');
     const { text } = await described([value]);
     assert.include(text, '{"__proto__":{"a":1},"b":"\\ud800"}');
   });
 
-  it("reads each getter once, and changes nothing", async () => {
+  it("is made with one read of each getter", async () => {
     let reads = 0;
     const value = {
       get a() {
@@ -111,7 +111,7 @@ describe("the description of a value", () => {
     assert.equal(reads, 1);
   });
 
-  it("of a value that cannot be read is unreadable, and the message is sent all the same", async () => {
+  it("has only the type `unreadable` if the value cannot be read, and the message is still sent", async () => {
     const throwing = {
       get a() {
         throw new Error("no");
@@ -141,7 +141,7 @@ describe("the description of a value", () => {
     assert.deepEqual(await descriptionOf(value), { toJSON: { $type: "function" }, a: 1 });
   });
 
-  it("of 100 000 levels ends, also if they cross a port", async () => {
+  it("is short for a value of 100 000 levels; a tapped port still works after such a value", async () => {
     let deep = 1;
     for (let n = 0; n < 100_000; n++) deep = [deep];
     const { text } = await described(deep);
@@ -158,17 +158,17 @@ describe("the description of a value", () => {
   });
 });
 
-describe("a tap", () => {
-  it("values below 100 levels are omitted", async () => {
+describe("in the records of a tap,", () => {
+  it("values that are nested deeper than 100 levels are omitted", async () => {
     // The message and its params are the first two levels.
     const nested = (levels) => {
       let value = 1;
       for (let n = 0; n < levels; n++) value = [value];
       return value;
     };
-    const { text } = await described(nested(DEPTH - 1));
+    const { text } = await described(nested(MAX_DEPTH - 1));
     assert.notInclude(text, "omitted");
-    assert.include((await described(nested(DEPTH))).text, '[{"$type":"omitted"}]');
+    assert.include((await described(nested(MAX_DEPTH))).text, '[{"$type":"omitted"}]');
   });
 
   it("at most 100 000 values of a message are described", async () => {
@@ -176,21 +176,21 @@ describe("a tap", () => {
     const leaf = Array(300).fill(null);
     const { description, text } = await described(Array(400).fill(leaf));
     const count = text.split("null").length - 1;
-    assert.closeTo(count, Math.min(VALUES, CHARACTERS / 5), 2_000);
+    assert.closeTo(count, Math.min(MAX_VALUES, MAX_CHARACTERS / 5), 2_000);
     assert.deepEqual(description.at(-1), { $type: "omitted" });
-    assert.isAtMost(text.length, CHARACTERS * 1.01);
+    assert.isAtMost(text.length, MAX_CHARACTERS * 1.01);
     const flags = await described(Array(400).fill(Array(300).fill("")));
-    assert.isAtMost(flags.text.split('""').length - 1, VALUES);
+    assert.isAtMost(flags.text.split('""').length - 1, MAX_VALUES);
   });
 
-  it("a text is cut after 262 144 characters, and a value is omitted after them", async () => {
-    const fits = "a".repeat(CHARACTERS - 1_000);
+  it("a text is cut after 262 144 characters of the record, and later values are omitted", async () => {
+    const fits = "a".repeat(MAX_CHARACTERS - 1_000);
     assert.deepEqual(await descriptionOf(fits), fits);
-    const { length, value, $type } = await descriptionOf("b".repeat(CHARACTERS + 1));
-    assert.deepEqual([$type, length], ["string", CHARACTERS + 1]);
-    assert.closeTo(value.length, CHARACTERS, 1_000);
+    const { length, value, $type } = await descriptionOf("b".repeat(MAX_CHARACTERS + 1));
+    assert.deepEqual([$type, length], ["string", MAX_CHARACTERS + 1]);
+    assert.closeTo(value.length, MAX_CHARACTERS, 1_000);
     assert.match(value, /^b+$/);
-    const [first, second, third] = (await described([fits, "c".repeat(CHARACTERS), { d: 1 }])).description;
+    const [first, second, third] = (await described([fits, "c".repeat(MAX_CHARACTERS), { d: 1 }])).description;
     assert.equal(first, fits);
     assert.equal(second.$type, "string");
     assert.deepEqual(third, { $type: "omitted" });
@@ -201,9 +201,9 @@ describe("a tap", () => {
     assert.isBelow(Object.keys(object).length, 50_000);
   });
 
-  it("a text of control characters is not longer than the limit allows", async () => {
-    const { text } = await described(["\u0000".repeat(CHARACTERS)]);
-    assert.isAtMost(text.length, CHARACTERS * 2);
+  it("a text of control characters takes at most twice 262 144 characters", async () => {
+    const { text } = await described(["\u0000".repeat(MAX_CHARACTERS)]);
+    assert.isAtMost(text.length, MAX_CHARACTERS * 2);
   });
 
   it("a buffer is described by its length and its first 64 bytes", async () => {
@@ -214,12 +214,12 @@ describe("a tap", () => {
     }
   });
 
-  it("describes the values of a message of 1 MB in less time than the limit of a frame", async () => {
+  it("a message of 1 MB takes at most about 262 144 characters", async () => {
     const { client, untilMessages } = tappedClient();
     const params = Array.from({ length: 20_000 }, (_, id) => ({ id, name: `name ${id}`, tags: ["a", "b"] }));
     client.notify("note", params);
     const [{ text }] = await untilMessages(1);
-    assert.isAtMost(text.length, CHARACTERS * 1.01);
+    assert.isAtMost(text.length, MAX_CHARACTERS * 1.01);
     await until(() => true);
   });
 });

@@ -9,7 +9,7 @@ import { readyWorker, worker } from "./support/workers.js";
 import { afterThisTest } from "./support/cleanup.js";
 import { until } from "./support/outcomes.js";
 
-/** Returns the name of a channel that no other test uses, and the records of the recorders on it. */
+/** Returns an array to which a reader adds the records from all recorders on the channel `name`. */
 function recordsFrom(name) {
   const records = [];
   afterThisTest(readTaps(name, (batch) => void records.push(...batch)));
@@ -19,7 +19,7 @@ function recordsFrom(name) {
 const textsOf = (records, direction) =>
   records.filter((record) => record.kind === "message" && record.direction === direction).map(({ text }) => text);
 
-/** Checks that both sides have recorded the same messages. Each argument is a function that returns the records. */
+/** Checks that both peers have recorded the same messages. Each argument is a function that returns the records. */
 async function assertSame(near, far) {
   for (const [sender, receiver] of [
     [near, far],
@@ -48,7 +48,7 @@ describe("a tapped worker", () => {
     );
   }).timeout(30_000);
 
-  it("that connects records the same messages in its sessions", async () => {
+  it("that uses connect() and its page record the same messages of their session", async () => {
     const name = `tap ${Math.random()}`;
     const far = recordsFrom(name);
     const found = collected({ maxBytes: 2 ** 26 });
@@ -57,7 +57,7 @@ describe("a tapped worker", () => {
     });
     const random = randomOf(4);
     for (let n = 0; n < 10; n++) await randomCalls(peer, random, 50);
-    // The first hellos may be sent before the peer listens.
+    // The hellos are not compared: the first hellos may be sent before the peer listens.
     const isNoHello = ({ text }) => !text?.includes('"rpc.hello"');
     await assertSame(
       () => found.records.filter(isNoHello),
@@ -67,7 +67,7 @@ describe("a tapped worker", () => {
 });
 
 describe("a tapped window", () => {
-  it("is recorded", async () => {
+  it('is recorded, with the transport "window"', async () => {
     const element = await openIframe("frame.html");
     const found = collected();
     const transport = tap(windowTransport(element.contentWindow), { sink: found.recorder });
@@ -78,7 +78,7 @@ describe("a tapped window", () => {
     assert.equal(found.records[0].transport, "window");
   });
 
-  it("has the records open and close for each document that connects in an iframe", async () => {
+  it("has the records `open` and `close` for each document that connects in an iframe", async () => {
     const name = `tap ${Math.random()}`;
     const far = recordsFrom(name);
     const found = collected();

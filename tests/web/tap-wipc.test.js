@@ -8,7 +8,7 @@ import { afterThisTest } from "./support/cleanup.js";
 import { rejection, until } from "./support/outcomes.js";
 
 describe("a tapped WIPC channel", () => {
-  it("records the texts of both sides", async () => {
+  it("records the texts that both peers send", async () => {
     const { host, guest } = channels();
     const [near, far] = [collected(), collected()];
     const hostPeer = new JSONRPCPeer(tap(host.transport(), { name: "guest", sink: near.recorder }));

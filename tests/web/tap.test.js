@@ -1,4 +1,4 @@
-// `portway/tap`: the records of a transport and of the sessions of `connect` are the messages that crossed.
+// `portway/tap`: the records of a tapped transport, or of tapped sessions of `connect`, contain all exchanged messages.
 
 import { assert } from "chai";
 import {
@@ -40,7 +40,7 @@ function tappedPair(options) {
   return { nearTap, farTap, nearPeer, farPeer, crossed, port1, port2 };
 }
 
-/** Waits until the records have as many messages as have crossed, and compares each message. */
+/** Waits until the records contain as many messages as the port has sent and received. Compares each message. */
 async function assertRecorded(found, crossed) {
   for (const direction of ["sent", "received"]) {
     await until(
@@ -56,12 +56,12 @@ async function assertRecorded(found, crossed) {
 }
 
 describe("a tapped port", () => {
-  it("is the transport itself", () => {
+  it("is the transport that was passed to tap()", () => {
     const { near } = channel();
     assert.equal(tap(near, { sink: () => {} }), near);
   });
 
-  it("has the records open, message and close, with their members", async () => {
+  it("has the records `open`, `message` and `close`, with their members", async () => {
     const { nearTap, nearPeer, farPeer } = tappedPair();
     farPeer.method("add", ([a, b]) => a + b);
     const before = Date.now();
@@ -92,7 +92,7 @@ describe("a tapped port", () => {
   });
 
   for (const coalesce of [false, true, "columns"])
-    it(`with coalesce: ${coalesce} records 10 000 random messages as they crossed, in order`, async () => {
+    it(`with coalesce: ${coalesce} records 10 000 random messages in order, as they were sent and received`, async () => {
       const { nearTap, farTap, nearPeer, farPeer, crossed } = tappedPair({ coalesce });
       const random = randomOf(SEED);
       [nearPeer, farPeer].forEach(serveRandom);
@@ -105,7 +105,7 @@ describe("a tapped port", () => {
       assert.equal(nearTap.ofKind("gap").length + farTap.ofKind("gap").length, 0);
     }).timeout(60_000);
 
-  it("records the messages of an array or of columns one by one, with one group", async () => {
+  it("records each message of an array or of columns; these records have the same group", async () => {
     const { nearTap, nearPeer, farPeer } = tappedPair({ coalesce: "columns" });
     farPeer.method("echo", ([n]) => n);
     await Promise.all([1, 2, 3].map((n) => nearPeer.request("echo", [n])));
@@ -136,7 +136,7 @@ describe("a tapped port", () => {
     );
   });
 
-  it("records the values before they change, and the transfers", async () => {
+  it("records the values at the time of the call, and the number of transferred objects", async () => {
     const { nearTap, nearPeer, farPeer } = tappedPair();
     farPeer.method("change", (params) => {
       params.list.push(2);
@@ -226,7 +226,7 @@ describe("a tapped port", () => {
 });
 
 describe("a tapped transport of an application", () => {
-  it("is recorded in both directions, also if it delivers at once", async () => {
+  it("is recorded in both directions, even if it delivers synchronously", async () => {
     const { near, far } = loopback();
     const found = collected();
     const client = new JSONRPCClient(tap(near, { name: "mine", sink: found.recorder }));
@@ -299,7 +299,7 @@ describe("a tapped transport of an application", () => {
     assert.throws(() => tap(loopback().far, { sink: 5 }), TypeError, "sink must be");
   });
 
-  it("that copies a transport of the library is recorded by itself", async () => {
+  it("that copies a transport of the library is recorded as a custom transport", async () => {
     const { near, far } = channel();
     const copy = { ...near };
     const found = collected();
@@ -312,8 +312,8 @@ describe("a tapped transport of an application", () => {
   });
 });
 
-describe("a tapped channel", () => {
-  it("is recorded", async () => {
+describe("a tapped BroadcastChannel", () => {
+  it('is recorded, with the transport "broadcast-channel"', async () => {
     const name = `tap ${Math.random()}`;
     const found = collected();
     const [near, far] = [broadcastTransport(name), broadcastTransport(name)];
@@ -351,7 +351,7 @@ describe("tapped sessions", () => {
     assert.equal(nearTap.ofKind("open").length, 1);
   });
 
-  it("record 10 000 random messages as they crossed, in order", async () => {
+  it("record 10 000 random messages in order, as they were sent and received", async () => {
     const { nearTap, farTap, nearPeer, farPeer } = await tappedSessions();
     const random = randomOf(SEED + 1);
     [nearPeer, farPeer].forEach(serveRandom);
@@ -362,7 +362,7 @@ describe("tapped sessions", () => {
     await assertSameMessages(farTap, nearTap, "from far to near");
   }).timeout(60_000);
 
-  it("have a record open and a record close for each session", async () => {
+  it("have a record `open` and a record `close` for each session", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const found = collected();
     const connecting = connected(port, { tap: sessionTap({ sink: found.recorder }) });
@@ -410,7 +410,7 @@ describe("tapped sessions", () => {
     assert.notInclude(texts, '"channel":"b"');
   });
 
-  it("record an attempt that fails, and its end", async () => {
+  it("record an attempt to connect that fails, and the end of this attempt", async () => {
     const [near] = ports();
     const found = collected();
     const error = await rejection(connect(near, { connectTimeout: 50, tap: sessionTap({ sink: found.recorder }) }));

@@ -8,7 +8,7 @@ const SLACK = 1_500;
 /** The rounding of the clock in browsers, in milliseconds. */
 const ROUNDING = 1.5;
 
-/** Makes a call with this timeout, which gets no response. Returns the milliseconds until the call fails. */
+/** Makes a call that gets no response. Returns the milliseconds until the call fails by this timeout. */
 async function timeUntilFailure(client, timeout) {
   const start = performance.now();
   await rejection(client.request("slow", undefined, { timeout }));
@@ -242,7 +242,7 @@ describe("the timers of a client", () => {
   });
 });
 
-describe("many calls, one after the other", () => {
+describe("many calls, one after the other,", () => {
   for (const [kind, createPair] of [
     ["a port", channel],
     ["a transport that delivers synchronously", loopback],
@@ -304,7 +304,7 @@ describe("a call that times out", () => {
     assert.deepEqual(reasons, ["AbortError"]);
   });
 
-  it("may get a late response that does not increase `client.ignored`, and so may an aborted call", async () => {
+  it("may get a late response, as an aborted call may: `client.ignored` does not increase", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport, { timeout: 10 });
     await rejection(client.request("slow"));

@@ -63,7 +63,7 @@ function received({ receive, receive_repeated: repeated }) {
 for (const file of ["spec_examples", "envelope"]) {
   const forBoundaries = (await vectors(file)).filter((vector) => !("receive_text" in vector || "profile" in vector));
 
-  describe(`a server handles the messages of ${file}.json`, () => {
+  describe(`a server handles the messages of ${file}.json:`, () => {
     for (const vector of forBoundaries) {
       it(vector.name, async () => {
         const { transport, remoteEnd } = scriptedChannel();
@@ -83,7 +83,7 @@ for (const file of ["spec_examples", "envelope"]) {
 
 const responses = (await vectors("responses")).filter((vector) => !("answer_text" in vector));
 
-describe("a client handles the messages of responses.json", () => {
+describe("a client handles the messages of responses.json:", () => {
   for (const { name, answer, outcome } of responses) {
     it(name, async () => {
       const { transport, remoteEnd } = scriptedChannel();
@@ -111,7 +111,7 @@ describe("a client handles the messages of responses.json", () => {
 
 const reports = (await vectors("validator")).filter((vector) => !("message_text" in vector));
 
-describe("the validator reports the errors in the messages of validator.json", () => {
+describe("the validator reports the errors in the messages of validator.json:", () => {
   for (const { name, message, expect, errors, warnings } of reports) {
     it(name, () => {
       const report = validateMessage(message, expect === undefined ? undefined : { type: expect });

@@ -209,12 +209,12 @@ describe("the end of a guest in a worker", () => {
     assert.isUndefined(await host.next());
   });
 
-  it("does not discard output that the host has not read before the guest is killed during a read", async () => {
+  it("does not discard the output that the host has not read, if the guest is killed during a read", async () => {
     // The guest writes its input back.
     const guest = await startOddGuest("s", { stdinCapacity: 16 });
     const input = "0123456789".repeat(100);
-    // The write ends when at most 16 bytes are unread. The guest has written all bytes back before its last read, which
-    // was of at most 16 bytes.
+    // The write ends when at most 16 bytes are unread. The guest reads at most 16 bytes at once, and writes them back
+    // before its next read.
     await guest.writable.getWriter().write(new TextEncoder().encode(input));
     await pause(50);
     guest.kill();

@@ -13,7 +13,7 @@ import { printed } from "./support/console.js";
 import { pause, rejection, until } from "./support/outcomes.js";
 import { withSmallMemory } from "./support/small-memory.js";
 
-/** Returns a copy of the library whose memory is exhausted by some thousand calls. */
+/** Returns a copy of the library whose memory is exhausted by a few thousand calls. */
 async function smallCopy() {
   const copy = await freshCopy();
   await copy.default(withSmallMemory(await wasmBytes(), 2));
@@ -134,7 +134,7 @@ describe("wasm that has trapped because its memory is exhausted", () => {
   }).timeout(60_000);
 
   for (const size of [1, 100]) {
-    it(`causes exactly one response to each request before and after the trap: ${size} in each message`, async () => {
+    it(`causes exactly one response to each request before and after the trap (requests per message: ${size})`, async () => {
       const copy = await smallCopy();
       const transport = recorder();
       const limits = { inFlight: Infinity, batchItems: Infinity };
@@ -142,7 +142,7 @@ describe("wasm that has trapped because its memory is exhausted", () => {
       let count = 0;
       while (transport.sent.length === 0) {
         assert.isBelow(count, 900_000, "the memory was not exhausted");
-        for (const call = count + 1_000; count < call; ) {
+        for (const nextCount = count + 1_000; count < nextCount; ) {
           const requests = Array.from({ length: size }, () => ({ jsonrpc: "2.0", method: "work", id: count++ }));
           transport.deliver(size === 1 ? requests[0] : requests);
         }

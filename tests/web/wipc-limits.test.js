@@ -22,8 +22,8 @@ import { afterThisTest } from "./support/cleanup.js";
 import { deferred, isOpen, pause, rejection, until } from "./support/outcomes.js";
 import { printed } from "./support/console.js";
 
-/** The bytes of output that one end buffers for a peer that does not read. */
-const UNWRITTEN = 16 << 20;
+/** The maximum number of bytes that one end buffers for a peer that does not read. */
+const MAX_UNWRITTEN_BYTES = 16 << 20;
 const KIB_64 = "x".repeat(65_536);
 
 /** Creates a channel whose output is not read before the test calls `read`, which records all frames. */
@@ -101,7 +101,7 @@ describe("a WIPC peer that sends requests and does not read", function () {
         });
         await pipe.post(requests("big", 350));
         pipe.post(requests("big", 150, 350));
-        const maximum = UNWRITTEN / KIB_64.length + 2 * 16;
+        const maximum = MAX_UNWRITTEN_BYTES / KIB_64.length + 2 * 16;
         assert.isBelow(await settled(() => handled, 200), maximum);
         pipe.read();
         await until(() => pipe.received === 500);
@@ -357,7 +357,7 @@ describe("a WIPC peer that sends many messages at once", function () {
     });
   }
 
-  it("does not block timers: frames that this side sends to a stream that accepts each frame immediately", async () => {
+  it("does not block timers: frames that the channel sends to a stream that accepts each frame immediately", async () => {
     let completed = 0;
     let timerCalls = 0;
     const timer = setInterval(() => (timerCalls += completed > 0 && completed < COUNT ? 1 : 0), 1);
@@ -440,7 +440,10 @@ describe("a request over WIPC whose id cannot be echoed", function () {
     ["an integer that JavaScript reads as another integer", `${base},"id":9007199254740993}`],
     ["a negative integer that JavaScript reads as another integer", `${base},"id":-9007199254740993}`],
     ["an integer of 23 digits", `${base},"id":12345678901234567890123}`],
-    ["such an integer in a message without the member `jsonrpc`", '{"method":"hang","id":9007199254740993}'],
+    [
+      "an integer that JavaScript reads as another integer, in a message without the member `jsonrpc`",
+      '{"method":"hang","id":9007199254740993}',
+    ],
     [
       "any id, in a batch with too many elements",
       JSON.stringify(Array.from({ length: 1_001 }, (_, id) => ({ jsonrpc: "2.0", method: "hang", id }))),
@@ -734,7 +737,7 @@ describe("a message over WIPC that is too long", function () {
     assert.deepEqual(pipe.messages, [{ jsonrpc: "2.0", result: [1], id: 2 }]);
   });
 
-  it("exceeds maxMessage: an invalid maxMessage causes a RangeError", () => {
+  it("exceeds the option maxMessage, for which an invalid value causes a RangeError", () => {
     const [near] = pipes();
     for (const maxMessage of [0, -1, 1.5, 2 ** 32, "1"])
       assert.throws(() => new WipcChannel(near, { maxMessage }), RangeError, "maxMessage");

@@ -13,14 +13,14 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { JSONRPCClient, packaged } from "./support/portway.js";
 import { DATA, OPEN, text } from "./support/wipc.js";
-import { Channel, MessageType, path } from "./support/wipc-js.mjs";
+import { Channel, MessageType, compiledPath } from "./support/wipc-js.mjs";
 import { afterThisTest } from "./support/cleanup.js";
 import { rejection, until } from "./support/outcomes.js";
 
 const { spawnGuest } = await import(packaged("wipc-node.js"));
 const pathOf = (file) => fileURLToPath(new URL(file, import.meta.url));
 
-after(() => rmSync(path));
+after(() => rmSync(compiledPath));
 
 describe("a host of wipc-js", () => {
   /** Starts our guest, and connects a host of wipc-js. `seen` records the frames and the text of our guest. */
@@ -93,7 +93,7 @@ describe("a host of wipc-js", () => {
 describe("a guest of wipc-js", () => {
   it("responds to our host, prints text, sends data back, and exits when our host closes it", async () => {
     const seen = { opened: 0, closed: 0, data: 0, passed: "" };
-    const guest = await spawnGuest(process.execPath, [pathOf("fixtures/wipc-js-guest.mjs"), path], {
+    const guest = await spawnGuest(process.execPath, [pathOf("fixtures/wipc-js-guest.mjs"), compiledPath], {
       onOpen: () => (seen.opened += 1),
       onClose: () => (seen.closed += 1),
       onData: (payload) => (seen.data += payload.length),

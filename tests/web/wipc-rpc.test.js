@@ -123,7 +123,7 @@ describe("JSON-RPC over WIPC", () => {
     assert.equal(host.transport(), host.transport());
   });
 
-  it("sends the calls of one turn in two frames if coalesce is true, and the responses too", async () => {
+  it("sends the calls of one turn in two frames if coalesce is true, and the responses also in two frames", async () => {
     const caller = scriptedPipe();
     const client = new JSONRPCClient(caller.channel.transport(), { coalesce: true });
     const calls = [1, 2, 3].map((n) => client.request("double", [n]));

@@ -43,13 +43,13 @@ describe("a worker whose policy blocks its modules", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("works if the policy allows the modules", async () => {
+  it("differs only by its policy from a worker that can connect", async () => {
     const peer = await connected(worker("connect-worker.js", { csp: "script-src 'self' 'wasm-unsafe-eval'" }));
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
 });
 
-describe("in a page whose policy forbids workers", () => {
+describe("in a page whose policy forbids workers,", () => {
   /** Opens an iframe with this policy. Returns the outcomes of `connect` and of a call in the iframe. */
   async function outcomes(policy) {
     const element = document.createElement("iframe");

@@ -1,4 +1,4 @@
-;; A guest with one unusual behaviour. The first letter of its first argument selects the behaviour.
+;; A guest for the specs of WASI, with unusual behaviours. The first letter of its first argument selects the behaviour.
 (module
   (import "wasi_snapshot_preview1" "args_sizes_get" (func $args_sizes_get (param i32 i32) (result i32)))
   (import "wasi_snapshot_preview1" "args_get" (func $args_get (param i32 i32) (result i32)))
@@ -8,8 +8,8 @@
   (import "wasi_snapshot_preview1" "fd_write" (func $fd_write (param i32 i32 i32 i32) (result i32)))
   (import "wasi_snapshot_preview1" "fd_close" (func $fd_close (param i32) (result i32)))
   (import "wasi_snapshot_preview1" "proc_exit" (func $proc_exit (param i32)))
-  ;; Addresses: 0 the count and the size of strings; 16 two buffers; 32 the number of transferred bytes; 64 pointers;
-  ;; 512 a frame; 1024 strings; 65536 the bytes that are read
+  ;; The addresses in memory: 0 the count and the size of strings; 16 two buffers; 32 the number of transferred bytes;
+  ;; 64 pointers to strings; 512 a frame; 1024 strings; 65536 the bytes that are read.
   (memory (export "memory") 4)
   ;; A CALL frame of WIPC, 48 bytes long.
   (data (i32.const 512) "WIPC\02\27\00\00\00{\22jsonrpc\22:\222.0\22,\22method\22:\22big\22,\22id\22:1}")

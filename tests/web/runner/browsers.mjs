@@ -10,7 +10,7 @@ import { Builder, Capabilities } from "selenium-webdriver";
 import { args, executablePath } from "../../chromium.mjs";
 
 const env = process.env;
-/** After this number of milliseconds, a browser that has not quit is killed. */
+/** If a browser has not quit after this number of milliseconds, it is killed. */
 const QUIT_MS = 10_000;
 
 const engines = {
@@ -22,8 +22,8 @@ const engines = {
       "goog:chromeOptions": {
         binary: executablePath,
         args: [...args, ...chromiumArguments],
-        // With these switches, chromedriver would disable the back/forward cache, and run the timers of hidden pages on
-        // time.
+        // By default, chromedriver adds these switches. They disable the back/forward cache, and make the timers of
+        // hidden pages run on time.
         excludeSwitches: [
           "disable-back-forward-cache",
           ...(slowsHiddenPages ? ["disable-background-timer-throttling"] : []),

@@ -1,4 +1,5 @@
-// Builds guests for the specs, as WebAssembly files in target/guests. A guest is built again if a source file is newer.
+// Builds guests for the specs, as WebAssembly files in target/guests. A guest is built again if a source file is
+// newer than the built file.
 //
 // PORTWAY_GUESTS names further guests that behave like the guest of examples/wipc-guest-assemblyscript. Its value is a
 // list of file names, relative to the repository's root and separated by commas.
@@ -28,7 +29,7 @@ const builds = [
   },
 ];
 
-/** Builds the guests. Returns an object from names to files, for each guest that answers calls: all but `odd`. */
+/** Builds the guests. Returns an object with the name and the file of each guest that answers calls: all but `odd`. */
 export function prepareGuests() {
   mkdirSync(join(root, folder), { recursive: true });
   for (const { wasm, sources, command } of builds) {

@@ -7,8 +7,8 @@ import { startServers } from "./server.mjs";
 import { startSockets } from "./sockets.mjs";
 
 const POLL_MS = 200;
-/** Options for Chromium, because the specs force garbage collection. */
-const CHROMIUM = ["--js-flags=--expose-gc"];
+/** With this argument, specs in Chromium can force garbage collections. */
+const CHROMIUM_ARGUMENTS = ["--js-flags=--expose-gc"];
 /** A page that starts no new test for this time is stuck. */
 const TEST_TIMEOUT_MS = 60_000;
 
@@ -29,9 +29,9 @@ export async function runInBrowser(engine, specs) {
   }
 }
 
-/** Runs the specs on one page in a new browser, and adds the results to the counts. */
+/** Runs the specs on one page in a new browser, and adds the results to `tally`. */
 async function runOnPage(engine, specs, isolated, origins, tally) {
-  const browser = await startBrowser(engine, CHROMIUM, { sharing: isolated });
+  const browser = await startBrowser(engine, CHROMIUM_ARGUMENTS, { sharing: isolated });
   try {
     const guests = specs.some((spec) => spec.startsWith("wasi")) ? prepareGuests() : {};
     const query = { specs: specs.join(), guests: JSON.stringify(guests), ...origins, ...(isolated && { isolated }) };
@@ -53,7 +53,8 @@ export async function watch(driver) {
   let lastProgress = "";
   let lastChange = Date.now();
   for (;;) {
-    // The value is a string because a spec may have added a member to all objects, which the driver would serialize.
+    // The script returns a string. If it returned objects, the driver would also serialize members that a spec has
+    // added to `Object.prototype`.
     const json = await driver.executeScript("return JSON.stringify([window.tally, document.body.innerText])");
     const [tally, text] = JSON.parse(json);
     if (tally?.done) return tally;

@@ -14,7 +14,7 @@ class Silent {}
 export async function runInNode(specs) {
   const sockets = startSockets();
   const servers = await startServers(sockets.handle);
-  // The specs post their commands to this origin. In a page, they post to the origin of the page instead.
+  // The specs post commands for WebSocket servers to this origin. In a page, they post to the origin of the page.
   globalThis.portwayRunner = servers.origins.own;
   try {
     return await run(specs);

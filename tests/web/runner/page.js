@@ -8,7 +8,7 @@ const tally = (window.tally = new Tally());
 const specs = new URLSearchParams(location.search).get("specs").split(",");
 const fileOf = new Map();
 
-/** Returns the spec that contains the test. Only the outermost suites and the tests outside of suites are recorded. */
+/** Returns the spec that contains the test. `fileOf` has only the outermost suites and the tests outside of suites. */
 function file(test) {
   let suite = test.parent;
   while (suite?.parent && !suite.parent.root) suite = suite.parent;

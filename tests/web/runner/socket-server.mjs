@@ -5,8 +5,8 @@ import { WebSocketServer } from "ws";
 import { appendFileSync } from "node:fs";
 import { createServer } from "node:http";
 
-const [port, executions] = process.argv.slice(2);
-/** All accepted connections in the order of their arrival, with their received messages and their ends. */
+const [port, executionsFile] = process.argv.slice(2);
+/** All accepted connections in the order of their arrival, each with its received messages and with its close. */
 const log = [];
 const sockets = new Map();
 let connections = 0;
@@ -16,6 +16,7 @@ let upgrades = "accept";
 let isMute = false;
 /** Whether the server answers the notification `rpc.ping` with `rpc.pong`, as a peer of Portway does. */
 let answersPings = false;
+/** Whether the server accepts the first subprotocol that a client offers. Otherwise, it accepts none. */
 let choosesProtocol = true;
 let nextSubscription = 0;
 
@@ -68,9 +69,9 @@ function answer(message, send, webSocket) {
   const resolve = (result) => send({ jsonrpc: "2.0", result, id });
   if (method === "echo") return resolve(params ?? null);
   if (method === "run") {
-    // The execution is written to the file before the answer is sent, because a kill may happen between both actions.
+    // The call is written to the file before the answer is sent, because a kill may happen between the two.
     const [call, delay] = params;
-    appendFileSync(executions, `${call}\n`);
+    appendFileSync(executionsFile, `${call}\n`);
     return void setTimeout(() => resolve(call), delay);
   }
   if (method === "length") return resolve(JSON.stringify(params).length);

@@ -1,5 +1,5 @@
-// The WebSocket servers of specs, each in its own process. A spec posts commands as JSON: in a page to the server of
-// the page, in Node to a server of the runner.
+// The WebSocket servers of specs, each in its own process. A spec posts commands as JSON to an HTTP server of the
+// runner. In a page, it posts them to the server that has served the page.
 
 import { fork } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -19,8 +19,8 @@ export function startSockets() {
 
   /**
    * Starts a server on `port`, or on a free port. If `isCounted`, the server records its executions in a file, which
-   * remains after a kill. A free port is then below the range that the system uses for outgoing connections. Otherwise,
-   * a client that reconnects could itself get the port of the killed server.
+   * remains after a kill. In this case, the free port is below the range that the system uses for outgoing connections:
+   * a client that reconnects must not get the port of the killed server as its own port.
    */
   async function start(port, isCounted) {
     const number = ++lastServer;

@@ -1,4 +1,4 @@
-// Counts the results of mocha. This file runs in Node and in the runner page, so it imports nothing.
+// Counts the results of mocha, in Node and in the page of the runner.
 
 /** The results of a run. `files` has the counts of each file. `current` is the name of the test that is running. */
 export class Tally {
@@ -24,7 +24,7 @@ export class Tally {
       count(test, "failed");
       this.fail(`${fileOf(test)}: ${test.fullTitle()}`, describe(error));
     });
-    // mocha does not count a skipped test as failed.
+    // mocha itself does not count a skipped test as failed, so it is counted here.
     run.on("pending", (test) => {
       count(test, "failed");
       this.fail(`${fileOf(test)}: ${test.fullTitle()}`, "skipped");

@@ -1,10 +1,10 @@
-// The clock that the library reads.
+// Stops the clock that the library reads, for tests that must not depend on the speed of the machine.
 
 import { afterThisTest } from "./cleanup.js";
 
 /**
- * Stops the clock until the end of this test. After a long turn, the library sends messages at once instead of
- * together. With the stopped clock, no turn is long, even on a busy machine.
+ * Stops the clock until the end of this test. If a turn of the event loop is long, the library sends messages at once
+ * instead of together. While the clock is stopped, no turn is long, even on a busy machine.
  */
 export function stopClock() {
   const now = performance.now();

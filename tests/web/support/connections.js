@@ -42,7 +42,7 @@ export function recordSessions(options) {
 /** Returns the id of a session, a hello or a lock: 32 times the same hexadecimal digit. */
 export const hexId = (digit) => String(digit).repeat(32);
 
-/** The port of a session at which the test acts as the peer. */
+/** The test's port of a session. With this port, the test acts as the peer of the library. */
 export class ScriptedSession extends RemoteEnd {
   /** Returns the next message that is not a notification of the protocol. */
   async nextCall() {
@@ -67,7 +67,7 @@ export class ScriptedSession extends RemoteEnd {
   }
 }
 
-/** The port at which the test acts as the peer, and exchanges hellos to begin sessions. */
+/** The port on which the test exchanges hellos with the library, to begin sessions. The test acts as the peer. */
 export class ScriptedPeer extends RemoteEnd {
   /** The ids of the hellos that the test has answered. */
   #answered = new Set();
@@ -85,14 +85,14 @@ export class ScriptedPeer extends RemoteEnd {
   }
 
   /**
-   * Returns the next hello that the test has not answered. Answered hellos are skipped, because a busy peer may repeat
+   * Returns the next hello that the test has not answered. Answered hellos are skipped, because the library may repeat
    * a hello before it receives the answer.
    */
   nextHello() {
     return this.find((message) => message?.method === "rpc.hello" && !this.#answered.has(message.id));
   }
 
-  /** Responds to a hello of the peer with a new port. Returns the test's end of the session. */
+  /** Responds to a hello of the library with a new port. Returns the test's end of the session. */
   accept({ id }, { session = hexId("0"), ...members } = {}) {
     this.#answered.add(id);
     const { port1, port2 } = new MessageChannel();
@@ -102,25 +102,25 @@ export class ScriptedPeer extends RemoteEnd {
     return new ScriptedSession(port1);
   }
 
-  /** Begins a session with a response to the peer's hello. */
+  /** Begins a session with a response to the library's hello. */
   async open(options) {
     return this.accept(await this.nextHello(), options);
   }
 
-  /** Begins a session with a hello that the peer answers. */
+  /** Begins a session with a hello that the library answers. */
   async openByHello(id = hexId(0)) {
     this.hello(id);
     return this.enter(await this.find((message) => message?.id === id && message.result !== undefined));
   }
 
-  /** Begins a session with a hello that the test repeats until the peer answers. */
+  /** Begins a session with a hello that the test repeats until the library answers. */
   async openByHellos(id) {
     const isAnswer = (message) => message?.id === id && message.result !== undefined;
     for (; !this.received.some(isAnswer); await pause(15)) this.hello(id);
     return this.enter(this.received.find(isAnswer));
   }
 
-  /** Begins the session whose port is in the peer's answer. Returns the test's end of the session. */
+  /** Begins the session whose port is in the library's answer. Returns the test's end of the session. */
   enter({ result }) {
     const end = new ScriptedSession(result.port);
     end.post({ jsonrpc: "2.0", method: "rpc.ping" });
@@ -136,8 +136,8 @@ export function scriptedPort() {
 }
 
 /**
- * Ends the old session with a hello that has another id, and begins a new session. Returns the test's end of the new
- * session.
+ * Sends a hello with another id, so that the library ends the old session and sends a new hello. Answers the new hello,
+ * and returns the test's end of the new session.
  */
 export async function reconnect(scriptedPeer, { digit = 2, ...answer } = {}) {
   const known = scriptedPeer.received.filter((message) => message?.method === "rpc.hello").map(({ id }) => id);
@@ -224,7 +224,7 @@ globalThis.clearTimeout = (timer) => {
   clear(timer);
 };
 
-/** Counts the open timers that are set after this call. Timers that earlier timers set do not count. */
+/** Counts the open timers that are set after this call, except those that the callbacks of earlier timers set. */
 export function countTimers() {
   const counted = ++generation;
   return {
@@ -232,8 +232,8 @@ export function countTimers() {
       return [...openTimers.values()].filter((each) => each === counted).length;
     },
     /**
-     * Waits until no counted timer is open. At first, the timer of a short grace period may still be open. The timer of
-     * a heartbeat or a retry would be set again and again, so this function would fail.
+     * Waits until no counted timer is open. At first, the timer of a short grace period may still be open. If a
+     * heartbeat or retries continued, they would set timers again and again, and this function would fail.
      */
     allEnd() {
       return until(() => this.size === 0, "a timer still runs", 2_000);

@@ -1,6 +1,7 @@
-// Printed lines are part of the library's behaviour. A line that no test expects is a failure.
+// Records the lines that are printed during the specs. A line that no test expects counts as a failure, because printed
+// lines are part of the library's behaviour.
 
-let current;
+let activeWatch;
 
 /** Records printed errors and warnings, and unhandled rejections. */
 export class ConsoleWatch {
@@ -13,18 +14,18 @@ export class ConsoleWatch {
    * Starts to record. `currentTest` returns the name of the running test, which is reported with each unexpected line.
    */
   static start(currentTest) {
-    current = new ConsoleWatch();
-    current.#currentTest = currentTest;
+    activeWatch = new ConsoleWatch();
+    activeWatch.#currentTest = currentTest;
     for (const kind of ["error", "warn"]) {
-      current.#originals[kind] = console[kind];
-      console[kind] = (...args) => current.#add(args);
+      activeWatch.#originals[kind] = console[kind];
+      console[kind] = (...args) => activeWatch.#add(args);
     }
     // Engines also print unhandled rejections to the console.
     const rejected = (reason) =>
-      current.#add(["unhandled rejection:", reason, reason?.method ?? "", reason?.stack ?? ""]);
+      activeWatch.#add(["unhandled rejection:", reason, reason?.method ?? "", reason?.stack ?? ""]);
     if (typeof process === "object") process.on("unhandledRejection", rejected);
     else addEventListener("unhandledrejection", ({ reason }) => rejected(reason));
-    return current;
+    return activeWatch;
   }
 
   #add(args) {
@@ -68,5 +69,5 @@ export class ConsoleWatch {
 
 /** Returns the lines that are printed during `run`. `run` gets the array to which they are added. */
 export function printed(run) {
-  return current.during(run);
+  return activeWatch.during(run);
 }

@@ -7,7 +7,7 @@ import { RPCError, inNode } from "./portway.js";
 
 export const SECRET = "s3cret";
 
-/** Returns an address, and the error status with which it responds. */
+/** Returns an address that responds with an error status, and this status. */
 async function failingAddress(afterThisTest) {
   if (!inNode) return { address: `${location.origin}/nothing-is-here`, status: 404 };
   const { createServer } = await import("node:http");
@@ -71,9 +71,9 @@ const internal = (message, data) => ({ code: -32603, message, ...(data !== undef
 const onlyInternalError = internal("Internal error");
 
 /**
- * The thrown values. `make` gets a function that registers a cleanup after the test. If `isAsync` is set, `make`
- * returns a promise. `sent` is the error object of the response, or a function that returns this object for the thrown
- * value.
+ * The cases. `make` returns the thrown value, or a promise of this value if `isAsync` is set. `make` gets a function
+ * that registers a cleanup after the test. `sent` is the error object of the response, or a function that returns this
+ * object for the thrown value.
  */
 export const errorCases = [
   { name: "an Error", make: () => new Error("x"), sent: internal("x") },

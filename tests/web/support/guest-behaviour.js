@@ -1,10 +1,10 @@
-// The behaviour that every guest must have on every platform.
+// Tests of the behaviour that every guest must have on every platform.
 
 import { assert } from "chai";
 import { CALL, CLOSE, DATA, Host, OPEN, frame, concat } from "./guests.js";
 
 /**
- * Describes the tests of a guest. `start` returns a running guest, or a promise of one. A guest is
+ * Registers the tests of a guest. `start` returns a running guest, or a promise of one. A guest is
  * `{ readable, writable, exited }`. `exited` is a promise of an object with the exit `code`.
  */
 export function describeGuest(name, start) {

@@ -121,7 +121,7 @@ export function recordMessageListeners(target) {
   return added;
 }
 
-/** Adds an iframe whose document calls `connect`. Does not wait until the document has loaded. */
+/** Creates an iframe whose document calls `connect`. With `attach`, adds it to the page, and does not wait for it. */
 export function connectingIframe(query = {}, { file = "connect-frame.html", origin, sandbox, attach = true } = {}) {
   const element = document.createElement("iframe");
   if (sandbox !== undefined) element.setAttribute("sandbox", sandbox);

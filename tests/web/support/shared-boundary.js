@@ -1,5 +1,5 @@
-// Several clients and servers on one boundary, created and destroyed in any order. The tests apply to every kind of
-// boundary.
+// Tests that apply to every kind of boundary: several clients and servers share one boundary, and are created and
+// destroyed in any order.
 
 import { assert } from "chai";
 import { rejection, until } from "./outcomes.js";
@@ -30,8 +30,8 @@ class User {
   }
 
   /**
-   * Checks that the peer can call the method of a server, or that each call of a client gets its own response. The
-   * responses to a client arrive in another order than the calls are made.
+   * If this user is a server, checks that the peer can call its method. If this user is a client, makes four calls, and
+   * checks that each call gets its own response. The peer responds after random delays, so in a random order.
    */
   async check(random, ask) {
     if (!this.isClient) return assert.equal(await ask(`own ${this.index}`), this.index);
@@ -78,13 +78,13 @@ export async function checkSharedBoundary(open, seed, rounds) {
   }
 }
 
-/** Describes the tests of a kind of boundary. `open` is the same as for `checkSharedBoundary`. */
+/** Registers the tests of a kind of boundary. `open` is the same as for `checkSharedBoundary`. */
 export function describeSharedBoundary(open) {
-  it("two to five clients and servers, created and destroyed in any order, each get their own responses", async () => {
+  it("each get their own responses if two to five of them are created and destroyed in any order", async () => {
     await checkSharedBoundary(open, 1 + Math.floor(Math.random() * 2 ** 31), 12);
   });
 
-  it("a method is unknown only if neither of two servers has it", async () => {
+  it("send an error for an unknown method only if neither of two servers has the method", async () => {
     const { transport, ask, close } = await open();
     const servers = ["files", "build"].map((name) =>
       new JSONRPCServer(transport()).method(name, () => `${name} answered`),
@@ -95,7 +95,7 @@ export function describeSharedBoundary(open) {
     close();
   });
 
-  it("a client that cancels its call does not affect the call of another client", async () => {
+  it("do not affect each other's calls: one client cancels its call, and the call of another client continues", async () => {
     const { transport, close } = await open();
     const [firstClient, secondClient] = [new JSONRPCClient(transport()), new JSONRPCClient(transport())];
     const controller = new AbortController();
@@ -108,7 +108,7 @@ export function describeSharedBoundary(open) {
     close();
   });
 
-  it("a client that is created after a first client was destroyed gets no responses to calls of the first client", async () => {
+  it("get no responses to the calls of another client that was destroyed earlier", async () => {
     const { transport, close } = await open();
     const first = new JSONRPCClient(transport());
     const spare = transport();
@@ -121,7 +121,7 @@ export function describeSharedBoundary(open) {
     close();
   });
 
-  it("a notification reaches each server that has a handler for it", async () => {
+  it("each receive a notification if they have a handler for it", async () => {
     const { transport, notify, close } = await open();
     if (notify === undefined) return close();
     const received = [];

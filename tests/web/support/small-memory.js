@@ -1,4 +1,4 @@
-// Makes a wasm module whose memory can grow only a little, so that a test can exhaust it.
+// Makes a wasm module whose memory can grow only a little, so that a test can exhaust this memory.
 
 const MEMORY_SECTION = 5;
 
@@ -16,9 +16,9 @@ export function withSmallMemory(bytes, pages) {
   return whole;
 }
 
-/** Returns a memory section with the minimum of the section at `at`, and a maximum that is greater by `pages`. */
+/** Returns a copy of the memory section whose content is at `at`. Its maximum is its minimum plus `pages`. */
 function limited(bytes, at, pages) {
-  // The section has one memory: a flag that is 1 if a maximum exists, the minimum, and the maximum if it exists.
+  // The content: the number of memories (1), a flag (1 if a maximum exists), the minimum, and the maximum if it exists.
   const minimum = number(bytes, at + 2).value;
   const content = [1, 1, ...encoded(minimum), ...encoded(minimum + pages)];
   return new Uint8Array([MEMORY_SECTION, ...encoded(content.length), ...content]);

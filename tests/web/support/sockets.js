@@ -33,7 +33,7 @@ export async function startServer(isCounted) {
     set: (values) => command("set", values),
     /** Returns the connections so far, each with the messages that the server received over it. */
     log: () => command("log"),
-    /** Waits until `holds(log)` returns true, and returns the log. */
+    /** Waits until `holds(log)` returns true, and returns the log. Fails with `text` after 5 s. */
     async logOnce(holds, text) {
       const deadline = Date.now() + 5_000;
       for (;;) {
@@ -46,7 +46,7 @@ export async function startServer(isCounted) {
     async restart() {
       ({ number, port } = await post({ action: "start", port, isCounted }));
     },
-    /** Resolves to the first params of the `run` calls that were executed since the last start, even after a kill. */
+    /** Resolves to the first param of each `run` call that was executed since the last start, even after a kill. */
     executions: () => post({ action: "executions", number }),
   };
 }

@@ -1,4 +1,5 @@
-// Taps under test: recorders that collect their records, and the values that the records describe.
+// Helpers for the specs of taps: a recorder that collects its records, functions that compare records with messages,
+// and random calls and values.
 
 import { assert } from "chai";
 import { afterThisTest } from "./cleanup.js";
@@ -7,7 +8,7 @@ import { packaged } from "./portway.js";
 
 export const { TapRecorder, readTaps, sessionTap, tap } = await import(packaged("tap.js"));
 
-/** Returns a recorder whose sink is a function, with the records so far. */
+/** Returns a recorder whose sink adds each record to the array `records`, and functions that select records. */
 export function collected(options) {
   const records = [];
   const recorder = new TapRecorder({ sink: (batch) => void records.push(...batch), ...options });
@@ -31,7 +32,7 @@ export function collected(options) {
   return found;
 }
 
-/** Checks that the messages which one end has sent are the messages which the other end has received, in order. */
+/** Checks that `receiver` has received the messages of `sender`, in the same order. `text` begins the error texts. */
 export async function assertSameMessages(sender, receiver, text) {
   const sent = () => sender.texts("sent");
   const received = () => receiver.texts("received");
@@ -83,7 +84,7 @@ export function revived(description) {
 
 const bytesOf = (base64) => Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 
-/** Returns the messages of a posted value: of an array, of columns, or the value itself. */
+/** Returns the messages in a posted value, which is an array of messages, a notification of columns, or a message. */
 export function messagesIn(value) {
   if (Array.isArray(value)) return value;
   if (value.method !== "rpc.columns") return [value];
@@ -95,7 +96,7 @@ export function messagesIn(value) {
   });
 }
 
-/** Records copies of the messages that cross a port, apart from any tap. */
+/** Records copies of the messages that a port sends and receives, without a tap. */
 export function spyOn(port) {
   const crossed = { sent: [], received: [] };
   const { postMessage } = port;

@@ -36,7 +36,7 @@ export class RemoteEnd {
     return this.received[this.#read++];
   }
 
-  /** Returns the unread messages, which stay unread. The result contains the elements of received arrays. */
+  /** Returns the unread messages, which stay unread. For a received array, the result contains its elements. */
   unread() {
     return this.received.slice(this.#read).flat();
   }

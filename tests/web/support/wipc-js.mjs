@@ -15,4 +15,4 @@ await build({
 });
 
 export const { Channel, MessageType } = await import(outfile);
-export const path = outfile;
+export const compiledPath = outfile;

@@ -127,6 +127,7 @@ export function channels(hostOptions, guestOptions) {
 /**
  * Creates a channel whose peer is the test. `post` and `postBytes` write to the input of the channel. `end` and `fail`
  * end this input. `frames` are the frames that the channel has written. `messages` are the messages in the CALL frames.
+ * `output.isEnded` is true after the channel has ended its output. `streams` are the streams of the channel.
  */
 export function scriptedPipe(options) {
   const [near, far] = pipes();

@@ -17,7 +17,7 @@ export async function readyWorker(file, query) {
   return started;
 }
 
-/** Waits for an ad-hoc message of this type, and returns the message. */
+/** Waits for a message whose member `type` has this value, and returns the message. */
 export function nextMessage(worker, type) {
   return new Promise((resolve, reject) => {
     worker.addEventListener("error", (event) => reject(new Error(`the worker has failed: ${event.message}`)));
