@@ -1,7 +1,15 @@
 // The HTTP requests that init makes in a browser, and the policies of pages that allow these requests and the wasm.
 
 import { assert } from "chai";
-import { JSONRPCPeer, freshCopy, packaged, windowTransport } from "./support/portway.js";
+import {
+  JSONRPCClient,
+  JSONRPCPeer,
+  JSONRPCServer,
+  freshCopy,
+  packaged,
+  portTransport,
+  windowTransport,
+} from "./support/portway.js";
 import { openIframe, origins } from "./support/iframes.js";
 import { afterThisTest } from "./support/cleanup.js";
 import { rejection } from "./support/outcomes.js";
@@ -67,9 +75,14 @@ describe("init in a browser", () => {
     assert.equal(fetched, 1);
   });
 
-  it("works in a page without cross-origin isolation", () => {
+  it("works in a page without cross-origin isolation", async () => {
     assert.isFalse(globalThis.crossOriginIsolated);
     assert.equal(typeof SharedArrayBuffer, "undefined");
+    const { port1, port2 } = new MessageChannel();
+    const server = new JSONRPCServer(portTransport(port2)).method("name", () => "page");
+    const client = new JSONRPCClient(portTransport(port1));
+    afterThisTest(() => [client, server].forEach((end) => end.destroy()));
+    assert.equal(await client.request("name"), "page");
   });
 });
 

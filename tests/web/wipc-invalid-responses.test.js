@@ -79,8 +79,8 @@ describe("an unreadable response over WIPC", () => {
     const others = ['"method":"x","params":[NaN]', '"params":[', `"method":"${LONG}`].map(
       (rest) => `{"jsonrpc":"2.0","id":1,${rest}`,
     );
-    for (const text of [...others, '{"id":"1","result":NaN}', '{"id":null,"error":NaN}', "hello", "[", ""]) {
-      if (text !== "") await post(pipe, text);
+    for (const text of [...others, '{"id":"1","result":NaN}', '{"id":null,"error":NaN}', "hello", "["]) {
+      await post(pipe, text);
     }
     await post(pipe, '{"jsonrpc":"2.0","id":1,"result":"yes"}');
     assert.equal(await calls[0], "yes");

@@ -1,4 +1,4 @@
-// Logs the messages that cross the boundaries of a playground, and compares them with the messages that its panel lists.
+// Logs the messages that cross the boundaries of a playground, and compares the logs with the rows of its panel.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { assertShown } from "../../tests/inspector/story/shown.mjs";

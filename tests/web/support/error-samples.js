@@ -7,9 +7,9 @@ import { RPCError, inNode } from "./portway.js";
 
 export const SECRET = "s3cret";
 
-/** Returns an address that responds with an error status, and this status. */
+/** Returns an address that responds with an error status. */
 async function failingAddress(afterThisTest) {
-  if (!inNode) return { address: `${location.origin}/nothing-is-here`, status: 404 };
+  if (!inNode) return `${location.origin}/nothing-is-here`;
   const { createServer } = await import("node:http");
   const server = createServer((_, response) =>
     response.writeHead(403, { "set-cookie": `session=${SECRET}` }).end(SECRET),
@@ -19,12 +19,12 @@ async function failingAddress(afterThisTest) {
     server.close();
     server.closeAllConnections();
   });
-  return { address: `http://127.0.0.1:${server.address().port}/`, status: 403 };
+  return `http://127.0.0.1:${server.address().port}/`;
 }
 
 /** Returns the rejection of axios for an error status. */
 export async function axiosError(afterThisTest) {
-  const { address } = await failingAddress(afterThisTest);
+  const address = await failingAddress(afterThisTest);
   const headers = { Authorization: `Bearer ${SECRET}` };
   return rejection(axios.get(address, { headers, params: { path: `/home/${SECRET}` } }));
 }

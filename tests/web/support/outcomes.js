@@ -27,11 +27,11 @@ export async function isOpen(promise, ms = 30) {
   return (await Promise.race([settled, pause(ms).then(() => open)])) === open;
 }
 
-/** Waits until `condition` returns true. Fails with `message` after `ms` milliseconds. */
+/** Waits until `condition` returns true. Fails with `message`, or with the text that it returns, after `ms` ms. */
 export async function until(condition, message = "the condition was not met", ms = 20_000) {
   const deadline = Date.now() + ms;
   while (!condition()) {
-    if (Date.now() > deadline) assert.fail(message);
+    if (Date.now() > deadline) assert.fail(typeof message === "function" ? message() : message);
     await pause(5);
   }
 }
