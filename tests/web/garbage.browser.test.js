@@ -27,7 +27,7 @@ const kinds = {
 };
 
 describe("if the application refers only to `remote`, the garbage collector does not end", function () {
-  this.timeout(40_000);
+  this.timeout(90_000);
 
   for (const [name, make] of Object.entries(kinds)) {
     it(name, async () => {

@@ -38,7 +38,7 @@ async function assertWorks(echo) {
 }
 
 describe("the garbage collector", function () {
-  this.timeout(40_000);
+  this.timeout(90_000);
 
   it("does not end an unreferenced server or its port", async () => {
     const remoteEnd = new RemoteEnd(portTo((port) => void serve(new JSONRPCServer(portTransport(port)))));
