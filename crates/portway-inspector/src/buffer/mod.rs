@@ -55,8 +55,8 @@ impl Options {
 
 /// The rows of the history.
 ///
-/// Most rows are dropped from the front. A preferred row at the front is moved to `preferred`, so that a row is dropped
-/// without moving the rows behind it.
+/// Most rows are dropped from the front. A preferred row at the front is moved to `preferred`. Then the row after it is
+/// at the front, and can be dropped without moving the rows behind it.
 #[derive(Debug, Default)]
 pub struct Buffer {
     options: Options,

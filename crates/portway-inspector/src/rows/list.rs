@@ -49,6 +49,7 @@ struct Place {
 #[derive(Clone, Copy, Debug, Default)]
 struct Bucket {
     rows: u32,
+    /// The key of the header.
     header: Option<u64>,
 }
 

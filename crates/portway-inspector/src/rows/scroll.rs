@@ -1,10 +1,11 @@
 //! The relation of the scroll position to the list. Browsers limit the height of an element, so a long list is scaled:
 //! one pixel of scrolling passes several pixels of the list. The rows keep their heights.
 
-/// The default height of the highest element: Firefox shows no element above 17 800 000 pixels.
+/// The default of the option `max_height`, in pixels. Firefox shows no element that is higher than 17 800 000 pixels.
 pub const DEFAULT_MAX_HEIGHT: f64 = 15_000_000.0;
 
-/// The smallest value of that option, in pixels. Below it, the scale would be too large to reach each row.
+/// The smallest value of the option `max_height`, in pixels. With a smaller value, one pixel of scrolling could pass
+/// whole rows, which could not be reached.
 pub const MIN_MAX_HEIGHT: f64 = 100_000.0;
 
 /// The relation for one height of the list and one viewport. All values are in pixels.
