@@ -1,4 +1,4 @@
-// The steps about the page that the command serves: `portway tap --inspect` and `portway inspect`.
+// The steps of `../command-check.mjs`: they check the page that `portway tap --inspect` or `portway inspect` serves.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ const LSP_DEVTOOLS = fileURLToPath(
   new URL("../../../crates/portway-inspector/tests/lsp-devtools.jsonl", import.meta.url),
 );
 
-/** Starts the command in a new folder, and stops it at the end. The arguments may depend on the folder. */
+/** Returns a step that starts the command and stops it at the end. `args` gets the path of a new folder for files. */
 const withCommand = (args, step) => async (page) => {
   const folder = mkdtempSync(join(tmpdir(), "portway-inspect-"));
   const command = new InspectingCommand(args(folder));
@@ -26,7 +26,7 @@ const withCommand = (args, step) => async (page) => {
 
 const phase = (page, name) => page.waitFor(`.command[data-phase="${name}"]`);
 
-/** Returns the members of records that do not depend on the tap, in one direction. */
+/** Returns the records of one direction, without the members that may differ between the page and the file. */
 const inDirection = (records, direction) =>
   records
     .filter((record) => record.direction === direction)
@@ -44,7 +44,7 @@ const ofFile = (file) =>
 
 export const commandSteps = [
   [
-    "portway tap --inspect -- pylsp shows the call of an editor that never ends, and the records of --to-file",
+    "portway tap --inspect -- pylsp shows a pending call of an editor, and the same records as the file of --to-file",
     withCommand(
       (folder) => ["tap", "--inspect", "--to-file", join(folder, "lsp.jsonl"), "--", programOf("PORTWAY_PYLSP")],
       async (page, command, folder) => {
@@ -55,7 +55,7 @@ export const commandSteps = [
           "the result of the hover",
           ({ kind, method }) => kind === "result" && method === "textDocument/hover",
         );
-        // A stopped server answers no call.
+        // The server is suspended, so that the next call stays pending.
         const server = await command.program();
         process.kill(server, "SIGSTOP");
         editor.send({ id: 3, method: "textDocument/hover", params: PLACE });
@@ -98,7 +98,7 @@ export const commandSteps = [
       async (page, command) => {
         await phase(page, "live");
         assert.deepEqual(await page.violations(), []);
-        // The records arrive in several pieces, and are shorter than the queue of a tap.
+        // These records arrive in several chunks. All of them fit in the queue of a tap, so none is dropped.
         for (let id = 1; id <= 300; id += 1)
           command.child.stdin.write(`{"jsonrpc":"2.0","id":${id},"method":"é","params":["${"ü".repeat(500)}"]}\n`);
         const all = () => page.until("all rows", async () => (await page.rows()).length === 601 || "fewer");
@@ -144,15 +144,15 @@ export const commandSteps = [
   ],
 
   [
-    "a sixth page is refused with a reason, and the narrow window shows the state of the command",
+    "a sixth page is refused, and a narrow window shows the state of the command",
     withCommand(
       () => ["tap", "--inspect", "--", "cat"],
       async (page, command) => {
         const address = await command.address();
         const streams = await Promise.all([1, 2, 3, 4].map(() => fetch(`${address}records`)));
         await phase(page, "live");
-        const fifth = await fetch(`${address}records`);
-        assert.equal(fifth.status, 503);
+        const sixth = await fetch(`${address}records`);
+        assert.equal(sixth.status, 503);
         streams[0].body.cancel();
         await page.driver.manage().window().setRect({ width: 480, height: 800 });
         await page.until("the narrow layout", async () => (await page.count(".switch")) === 1);

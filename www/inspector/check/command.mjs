@@ -55,7 +55,7 @@ export class InspectingCommand {
     this.child.kill("SIGKILL");
   }
 
-  /** Returns the process that the command has started. */
+  /** Returns the process id of the program that the command has started. */
   program() {
     const { pid } = this.child;
     return eventually("the program", () => {
@@ -109,7 +109,7 @@ export class Editor {
   }
 }
 
-/** Sends the messages of an editor that opens a file and shows a hover. */
+/** Sends the messages of an editor that opens a file and requests a hover text. */
 export async function replaySession(editor) {
   const capabilities = { textDocument: { hover: { contentFormat: ["markdown"] } } };
   await editor.call(1, "initialize", { processId: null, rootUri: null, capabilities });
@@ -123,4 +123,5 @@ export async function replaySession(editor) {
   );
 }
 
+/** A position in the file of `replaySession`. */
 export const PLACE = { textDocument: { uri: "file:///a.py" }, position: { line: 1, character: 1 } };

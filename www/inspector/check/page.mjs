@@ -13,7 +13,8 @@ const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js"
 const FIND = `
   const all = (selector, text) => {
     const found = [];
-    // A selector does not cross a shadow root. So in pw-x button, the host pw-x and button are compared separately.
+    // A selector does not cross a shadow root. So the selector "pw-x button" is split: pw-x must be the host of the
+    // shadow root, and button must match the element.
     const [, host, inner] = /^(pw-[\\w-]+) (.+)$/.exec(selector) ?? [];
     const visit = (root) => {
       for (const element of root.querySelectorAll("*")) {
@@ -203,7 +204,7 @@ export class InspectorPage {
     );
   }
 
-  /** Returns the messages of the history as the core describes them. */
+  /** Returns the shown rows as the core describes them. */
   rows() {
     return this.run(`const { core } = model(); return [...core.shown()].map((seq) => core.row(seq))`);
   }

@@ -18,7 +18,7 @@ interface Session {
   readonly files: readonly string[];
 }
 
-/** The number of characters that the page reads before it waits until their records are taken in. */
+/** After this number of characters, the page stops reading until their records are taken in. */
 const MAX_UNTAKEN = 4 * 1024 * 1024;
 
 const LOST = "the connection of this page to the command was lost";
@@ -59,7 +59,7 @@ export class CommandSource {
       const reason = error instanceof Error ? error.message : String(error);
       this.#become("lost", reason);
       this.#model.notice.set(`no further records of ${this.state.value.command}: ${reason}`);
-      // No call of these links can be answered here.
+      // The page cannot receive responses over these links anymore. The close records end their pending calls.
       const at = nowMicros();
       const closed = [...this.#open].map((link) => ({ kind: "close", at, link, reason: LOST }) as const);
       this.#model.take(closed);
@@ -89,7 +89,7 @@ export class CommandSource {
       if (lines.length) {
         lines[0] = parts.join("") + lines[0];
         parts = [];
-        // The first line is empty.
+        // The first line of the response is empty, so empty lines are skipped.
         const received = lines.filter(Boolean).map((line) => JSON.parse(line) as TapRecord | { readonly kind: "end" });
         const records = received.filter((record): record is TapRecord => record.kind !== "end");
         for (const { kind, link } of records) {

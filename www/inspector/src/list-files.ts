@@ -52,7 +52,7 @@ class ListFiles extends LitElement {
   readonly #open = async (event: Event) => {
     const input = event.target as HTMLInputElement;
     for (const file of input.files ?? []) await importFrom(this.context, file);
-    // The same file can be opened again.
+    // Otherwise, the browser would send no `change` event if the user chooses the same file again.
     input.value = "";
   };
 

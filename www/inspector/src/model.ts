@@ -42,8 +42,9 @@ export const NO_FILTER: FilterState = {
   pendingOnly: false,
 };
 
-/** The time in milliseconds that a frame may spend on new records: if it draws nothing else, and otherwise. */
+/** The time in milliseconds that a frame may spend on new records if it does not update the list or the figures. */
 const TAKE_MS = 9;
+/** The same time for a frame that also updates the list or the figures. */
 const TAKE_DRAWN_MS = 2;
 /** The number of records, and the length of their texts, after which the time is read. */
 const TAKE_COUNT = 250;
@@ -90,7 +91,7 @@ export class Model {
     this.textFilter = new TextFilter(this.core, source, () => this.#changeList());
   }
 
-  /** Returns the address of the server of a link, or an example. */
+  /** Returns the address of the server of a link, or an example address if the link is not a WebSocket. */
   addressOf(link: number): string {
     const name = this.core.links()[link]?.name ?? "";
     return /^wss?:/.test(name) ? name : "ws://127.0.0.1:8080";
@@ -217,7 +218,7 @@ export class Model {
       const record = this.#records.get(seq);
       this.#spaced.delete(seq);
       if (!record) continue;
-      // The record has the number of the missing characters, as a tap writes it for a text that it cuts.
+      // `omitted` counts the missing characters, as in the record of a text that a tap has cut.
       const { text = "", base64, ...rest } = record;
       const omitted = (rest.omitted ?? 0) + (base64 === undefined ? text.length : 0);
       this.#records.set(seq, omitted ? { ...rest, omitted } : rest);
