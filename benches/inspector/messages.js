@@ -18,7 +18,7 @@ const METHODS = [
   "getWeather",
 ];
 const WORDS = ["Alpha", "bravo", "Charlie", "delta", "Echo", "foxtrot", "Grüße", "Hotel", COMMON, "India", "juliett"];
-/** Lengths of contents, in characters, with their shares. The last share is the rest. */
+/** Ranges of the lengths of contents, in characters. `share` is the part of the messages in this range. */
 const LENGTHS = [
   { share: 0.5, min: 0, max: 80 },
   { share: 0.36, min: 80, max: 640 },

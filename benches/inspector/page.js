@@ -51,7 +51,7 @@ async function usedBytes() {
   return { heap: performance.memory.usedJSHeapSize, wasm: wasmBytes() };
 }
 
-/** Measures the load before and after a part. */
+/** Runs a measurement, and measures the load before and after it. */
 async function withLoad(run) {
   const before = [await bareFrames(), await slowness()];
   const result = await run();
@@ -188,7 +188,7 @@ async function searchAndFilter(model, matches) {
   return { search: Math.max(...medians(searches, 2)), paint: Math.max(...medians(paints, 4)) };
 }
 
-/** Returns the medians of values whose kinds take turns. */
+/** Returns the median of each kind of values. The value at `index` has the kind `index % kinds`. */
 function medians(values, kinds) {
   return Array.from({ length: kinds }, (_, kind) => {
     const own = values.filter((_, index) => index % kinds === kind).sort((a, b) => a - b);

@@ -1,5 +1,5 @@
 // Starts `portway serve -- pylsp`, opens the page in headless Chromium, and reads the diagnostics and a hover:
-// `node examples/language-server-page/check.mjs`. PORTWAY_CLI names the command `portway`, PORTWAY_PYLSP names pylsp.
+// `node examples/language-server-page/check.mjs`. PORTWAY_CLI is the path of `portway`, PORTWAY_PYLSP that of pylsp.
 
 import assert from "node:assert/strict";
 import { inPage, report } from "../check-in-chromium.mjs";
