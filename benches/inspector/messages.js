@@ -2,7 +2,7 @@
 // several methods. The lengths are those of language servers and of nodes of a block chain: most messages are short,
 // and few long messages have most of the text. The messages of each run are equal.
 
-/** A text that 10 of 100 000 records contain, in several cases. */
+/** A text that 10 of 100 000 records contain. Some of these records contain it in upper case. */
 export const RARE = "Portway-Needle";
 /** A text that a quarter of the records contain. */
 export const COMMON = "temperature";

@@ -293,7 +293,7 @@ export const steps = [
   ],
 
   [
-    "a build that waits is listed as a pending call, and then with its response and the time between",
+    "the panel lists a delayed build as a pending call, and later shows its response and the elapsed time",
     async (playground) => {
       // The compiler of another page waits for its wasm, as over a slow network.
       const release = holdResponses(playground.server, /esbuild[^/]*\.wasm$/);

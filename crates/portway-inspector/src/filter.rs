@@ -60,7 +60,7 @@ pub struct Filter {
     pub links: BTreeSet<u32>,
     /// Kinds of rows. An empty list selects all.
     pub kinds: Vec<Kind>,
-    /// Whether the row must have an error: an error response, or an error among its faults.
+    /// Whether the row must have an error: an error response, or a fault that is an error.
     pub errors_only: bool,
     /// Whether the row must be invalid.
     pub invalid_only: bool,

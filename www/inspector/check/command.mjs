@@ -65,7 +65,7 @@ export class InspectingCommand {
   }
 }
 
-/** An editor whose language server is `portway tap`. It sends messages with the header `Content-Length`. */
+/** An editor whose language server is `portway tap`. The editor sends messages with the header `Content-Length`. */
 export class Editor {
   #command;
   #read = 0;

@@ -141,7 +141,7 @@ export class InspectorPage {
     );
   }
 
-  /** Waits until the page has drawn two frames, so that a change of its size is done. */
+  /** Waits until the page has drawn two frames, so that changes of its layout are complete. */
   async drawn() {
     await this.driver.executeAsyncScript(
       `const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()));`,

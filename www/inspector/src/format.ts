@@ -1,4 +1,4 @@
-// Values as short texts for people.
+// Formats values as short texts for people.
 
 /** Returns the time of day of a time in microseconds since 1970, with milliseconds. */
 export function clock(at: number): string {

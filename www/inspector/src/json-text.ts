@@ -1,5 +1,5 @@
 // Reads JSON text without building its values, so that digits, escapes, repeated members and the order of members are
-// shown as they crossed. No function recurses, because a message may have any depth.
+// shown as they are in the message. No function recurses, because a message may have any depth.
 
 export type NodeKind = "object" | "array" | "string" | "number" | "literal" | "invalid";
 

@@ -1,6 +1,6 @@
 import workerUrl from "./regex-worker?worker&url";
 
-/** The time in milliseconds for the test of about 1 MiB of text. */
+/** The longest time in milliseconds for one call of `test`, which has about 1 MiB of text. */
 const TIMEOUT_MS = 2000;
 
 interface ScriptPolicy {

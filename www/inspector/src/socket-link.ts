@@ -48,7 +48,7 @@ export const browserPlatform: SocketPlatform = {
   clearTimeout: (timer) => clearTimeout(timer as number),
 };
 
-/** A WebSocket that records each message as it crosses, and reconnects. */
+/** A WebSocket that records each sent and each received message, and reconnects. */
 export class SocketLink implements OwnLink {
   readonly id: string;
   readonly name: string;

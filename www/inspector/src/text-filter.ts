@@ -69,7 +69,7 @@ export class TextFilter {
     }
   }
 
-  /** Returns a byte for each record: 1 if its text matches. Returns undefined for an expression and without a filter. */
+  /** Returns a byte for each record: 1 if its text matches. Returns undefined without a filter or for an expression. */
   test(records: readonly TapRecord[]): Uint8Array | undefined {
     const part = this.#part;
     if (!part) return undefined;

@@ -27,7 +27,8 @@ const LINK_BYTES: usize = 256;
 /// The memory of a record `open` of a link in addition to its line, in bytes.
 const OPEN_BYTES: usize = 64;
 
-/// The links use at most the bytes of a history divided by this number. A record that needs more of them is refused.
+/// The links of a history use at most its maximum number of bytes divided by this number. A record is refused if the
+/// links would then use more.
 const LINKS_PART: usize = 2;
 
 /// The newest records, and the links to which they belong.

@@ -1,4 +1,4 @@
-//! SecretNames secrets in texts: the values of members whose name is that of a secret, and elements of arrays that are
+//! Masks secrets in texts: the values of members whose name is that of a secret, and elements of arrays that are
 //! strings beginning with `token:`, as aria2 sends them.
 //!
 //! The scan accepts any text: JSON, JSON whose end is missing, and lines of headers. It does not decode JSON inside of
@@ -28,7 +28,7 @@ pub fn spans(text: &str, names: &SecretNames) -> Vec<Range<usize>> {
     }
 }
 
-/// Returns the text with each part replaced by [`MASK`]. JSON remains JSON.
+/// Returns the text with each secret replaced by [`MASK`]. JSON remains JSON.
 #[must_use]
 pub fn mask(text: &str, names: &SecretNames) -> String {
     let mut result = String::with_capacity(text.len());
