@@ -326,7 +326,7 @@ export interface Totals {
 
 /** A member that is absent, null or blank selects every row. Values are not trimmed. */
 export interface Filter {
-  /** A part of the method of the row, in any case. The methods inside batches are not searched. */
+  /** A part of the method of the row, in upper or lower case. The methods inside batches are not searched. */
   method?: string | null;
   /** The whole id as text: `1` matches the ids 1 and "1", but not 11. The ids inside batches match, too. */
   id?: string | null;
@@ -372,7 +372,7 @@ export class Inspector {
    * `matches` has a byte for each record: 1 if its text matches the text filter. Without `matches`, no text matches.
    */
   take(records: readonly TapRecord[], matches?: Uint8Array): Taken;
-  /** Removes all rows, pending calls and statistics. Links stay, with counts of 0. Sequence numbers go on. */
+  /** Removes all rows, pending calls and statistics. Links stay, with counts of 0. Sequence numbers continue. */
   clear(): void;
   options(): Options;
   /** Sets options. A reduced limit drops rows and texts at once. A value out of range becomes the nearest valid one. */
@@ -445,8 +445,8 @@ export function compact(text: string): string;
 /** Options of masking. */
 export interface Masks {
   /**
-   * Names of members, in any case, in addition to `password`, `token`, `secret` and `authorization`. `*` stands for
-   * any characters.
+   * Names of members, in upper or lower case, in addition to `password`, `token`, `secret` and `authorization`. `*`
+   * stands for any characters.
    */
   names?: readonly string[];
 }

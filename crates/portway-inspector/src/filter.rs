@@ -48,7 +48,7 @@ impl Tab {
 /// The conditions that a row must meet. The values are not trimmed, and a blank value has no effect.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// A part of the method of the row, in any case.
+    /// A part of the method of the row, in upper or lower case.
     pub method: String,
     /// The whole id, as text.
     pub id: String,

@@ -59,7 +59,7 @@ pub fn compact(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     result.extend(text.chars().filter(|character| match u8::try_from(*character) {
         Ok(byte) => !state.next(byte),
-        // All bytes beyond ASCII have the same effect. One of them stands for each character without a byte of its own.
+        // All bytes beyond ASCII have the same effect, so `u8::MAX` stands for each character that is not one byte.
         Err(_) => !state.next(u8::MAX),
     }));
     result

@@ -1,4 +1,4 @@
-//! The list of a large history: each row is reached, and rows do not move if other rows are added or dropped.
+//! The list of a large history: it can be scrolled to any row, and rows do not move if other rows are added or dropped.
 #![allow(clippy::unwrap_used, reason = "a failed test is a panic")]
 
 use portway_inspector::inspector::{Content, Inspector, Options, OptionsPatch};
@@ -30,7 +30,7 @@ fn visible(inspector: &Inspector, scroll_top: f64) -> Vec<(u64, f64)> {
 }
 
 #[test]
-fn each_of_a_million_rows_is_reached_although_browsers_limit_the_height() {
+fn the_first_middle_and_last_of_a_million_rows_are_reached_although_browsers_limit_the_height() {
     const COUNT: u64 = 1_000_000;
     let mut inspector = inspector(json!({ "limit": COUNT }));
     take(&mut inspector, COUNT);

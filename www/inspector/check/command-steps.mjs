@@ -11,10 +11,13 @@ const LSP_DEVTOOLS = fileURLToPath(
   new URL("../../../crates/portway-inspector/tests/lsp-devtools.jsonl", import.meta.url),
 );
 
-/** Returns a step that starts the command and stops it at the end. `args` gets the path of a new folder for files. */
-const withCommand = (args, step) => async (page) => {
+/**
+ * Returns a step that starts the command, runs `step`, and stops the command. `argumentsFor` receives the path of a new
+ * folder for files, and returns the arguments of the command.
+ */
+const withCommand = (argumentsFor, step) => async (page) => {
   const folder = mkdtempSync(join(tmpdir(), "portway-inspect-"));
-  const command = new InspectingCommand(args(folder));
+  const command = new InspectingCommand(argumentsFor(folder));
   try {
     await page.openAt(await command.address());
     await step(page, command, folder);
@@ -36,7 +39,7 @@ const inDirection = (records, direction) =>
 const shownRecords = (page) =>
   page.run(`const { core } = model(); return [...core.shown()].map((seq) => model().recordOf(seq));`);
 
-const ofFile = (file) =>
+const recordsOfFile = (file) =>
   readFileSync(file, "utf8")
     .split("\n")
     .filter(Boolean)
@@ -79,7 +82,7 @@ export const commandSteps = [
         await phase(page, "ended");
         await page.waitForRow("the end of the link", ({ kind }) => kind === "close");
         await page.screenshot("tap-ended");
-        const [shown, recorded] = [await shownRecords(page), ofFile(join(folder, "lsp.jsonl"))];
+        const [shown, recorded] = [await shownRecords(page), recordsOfFile(join(folder, "lsp.jsonl"))];
         assert.equal(shown.length, recorded.length);
         assert.ok(inDirection(shown, "sent").length >= 7);
         for (const direction of ["sent", "received"])

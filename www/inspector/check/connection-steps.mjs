@@ -6,7 +6,7 @@ import { PeerServer } from "./servers.mjs";
 
 const call = (id, method, params) => JSON.stringify({ jsonrpc: "2.0", id, method, ...(params && { params }) });
 
-/** Returns a step that starts a server and stops it at the end. */
+/** Returns a step that starts a server, runs `step`, and stops the server. */
 const withServer = (step) => async (page) => {
   const server = new PeerServer();
   await server.start();
@@ -193,7 +193,7 @@ export const connectionSteps = [
   ],
 
   [
-    "a link without reconnecting stays closed, and an invalid address is reported",
+    "without the option to reconnect, a link is closed when the server is killed, and an invalid address is reported",
     withServer(async (page, server) => {
       await page.connectTo(server.url, { reconnect: false });
       await page.waitFor(".own", "Connected");

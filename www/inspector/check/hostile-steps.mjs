@@ -65,7 +65,7 @@ async function assertHarmless(page, what, script) {
 
 export const hostileSteps = [
   [
-    "markup in every part of a record is text",
+    "markup in every part of a record is shown as text",
     async (page) => {
       const texts = [
         JSON.stringify({

@@ -177,7 +177,7 @@ export const listSteps = [
   ],
 
   [
-    "the arrow keys move the selection, / moves to the filter, F6 to the next pane",
+    "the arrow keys move the selection, / moves the focus to the filter, and F6 moves the focus to the next pane",
     async (page) => {
       await page.take(records(50));
       await page.click(".rows");

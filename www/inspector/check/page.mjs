@@ -86,7 +86,7 @@ export class InspectorPage {
     assert.fail(`${what}; last seen: ${JSON.stringify(last)}`);
   }
 
-  /** Returns the first visible element that matches. Waits for it. */
+  /** Waits for a visible element that matches, and returns the first one. */
   async find(selector, text) {
     let element;
     await this.until(`an element ${selector} ${text ?? ""}`, async () => {
@@ -113,7 +113,7 @@ export class InspectorPage {
     await this.find(selector, text);
   }
 
-  /** Clicks the first visible element that matches. Tries again if the page moves the element at this time. */
+  /** Clicks the first visible element that matches. Tries again if the page moves the element during the click. */
   async click(selector, text) {
     await this.until(`a click on ${selector} ${text ?? ""}`, async () => {
       const element = await this.find(selector, text);

@@ -48,9 +48,9 @@ export class CommandSource {
   /** Reads until the command ends. */
   async read(): Promise<void> {
     try {
-      const { command, files } = (await (await answer(this.#session)).json()) as Session;
+      const { command, files } = (await (await request(this.#session)).json()) as Session;
       this.#become("connecting", "", command);
-      const { body } = await answer("records");
+      const { body } = await request("records");
       this.#become("live", "the records are shown as they arrive");
       await this.#import(files);
       if (body) await this.#take(body);
@@ -69,7 +69,7 @@ export class CommandSource {
   async #import(files: readonly string[]): Promise<void> {
     const notices: string[] = [];
     for (const [index, name] of files.entries()) {
-      this.#model.importText(name, await (await answer(`files/${index}`)).text());
+      this.#model.importText(name, await (await request(`files/${index}`)).text());
       notices.push(this.#model.notice.value);
     }
     if (notices.length) this.#model.notice.set(notices.join(" · "));
@@ -115,7 +115,7 @@ export class CommandSource {
 }
 
 /** Requests a path of the command. Throws if the command refuses it. */
-async function answer(path: string): Promise<Response> {
+async function request(path: string): Promise<Response> {
   const response = await fetch(path, { cache: "no-store" });
   if (!response.ok)
     throw new Error((await response.text()).trim() || `the command refused the request: ${response.status}`);

@@ -114,7 +114,7 @@ export function childrenOf(text: string, parent: JsonNode, limit: number, from?:
   }
 }
 
-/** Returns a node for the rest of a container, from the position at which it is not JSON, or was cut. */
+/** Returns a node for the text of a container from `at` on, where the text is not JSON, or was cut. */
 function restOf(parent: JsonNode, at: number): JsonNode {
   return { kind: "invalid", start: at, end: parent.end, key: null };
 }

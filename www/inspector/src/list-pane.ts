@@ -11,7 +11,7 @@ import { paneStyles } from "./styles";
 
 const COMPACT_HEIGHT = 30;
 
-/** A position of the list, and the layout for it at a revision of the list. */
+/** A scroll position, and the layout of the list at this position. The layout is valid for one revision of the list. */
 interface Position {
   readonly top: number;
   readonly layout: Layout;

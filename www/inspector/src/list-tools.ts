@@ -211,7 +211,7 @@ class ListTools extends LitElement {
 
   #method() {
     return html`
-        ${this.#field("method", "Method", "A part of the method, in any case")}
+        ${this.#field("method", "Method", "A part of the method, in upper or lower case")}
         ${this.#field("id", "ID", "The whole id, also inside batches")}
     `;
   }
@@ -219,7 +219,7 @@ class ListTools extends LitElement {
   #text() {
     const filter = this.context.model.filter.value;
     return html`
-        ${this.#field("text", filter.isRegex ? "Regular expression" : "Text", "A part of the compact JSON, in any case. The key / moves the focus here")}
+        ${this.#field("text", filter.isRegex ? "Regular expression" : "Text", "A part of the compact JSON, in upper or lower case. The key / moves the focus here")}
         ${this.#toggle("isRegex", ".*", "The text is a regular expression")}
     `;
   }

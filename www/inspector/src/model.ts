@@ -184,7 +184,7 @@ export class Model {
     else this.#changeSummary();
   }
 
-  /** Removes a few records from the queue: at least one, and others while their texts are short. */
+  /** Removes the next records from the queue: at most `TAKE_COUNT`, or fewer if their texts are long. */
   #nextRecords(): TapRecord[] {
     const from = this.#queueAt;
     let length = 0;
@@ -308,7 +308,7 @@ export class Model {
 
   #changeSummary(): void {
     this.#summaryTimer ??= setTimeout(() => {
-      // Between two frames that take records, the summary would delay the second one.
+      // If a frame that takes records is scheduled, a change of the summary now would delay this frame.
       if (this.#isScheduled) this.#isSummaryDue = true;
       else this.#setSummary();
     }, SUMMARY_MS);

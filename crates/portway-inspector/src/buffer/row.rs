@@ -140,12 +140,12 @@ impl Row {
         self.kind == Kind::Gap
             || self.flags.has(Flags::REPEATED_ID)
             || self.flags.has(Flags::EXCUSED)
-            || self.breaks_warnings()
+            || self.has_validator_warnings()
     }
 
     /// Returns whether the validator has a warning about the row.
     #[must_use]
-    pub fn breaks_warnings(&self) -> bool {
+    pub fn has_validator_warnings(&self) -> bool {
         self.findings.iter().any(|rule| rule.severity() == Severity::Warning)
     }
 
@@ -185,7 +185,7 @@ impl Flags {
     pub const ONLY_NOTIFICATIONS: Self = Self(1 << 8);
     /// The row is a batch with an error.
     pub const BATCH_ERROR: Self = Self(1 << 9);
-    /// The row passes the filter without its tab.
+    /// The row meets all conditions of the filter except the tab.
     pub const COUNTED: Self = Self(1 << 10);
     /// The row is in the list.
     pub const SHOWN: Self = Self(1 << 11);

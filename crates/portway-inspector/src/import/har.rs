@@ -96,7 +96,7 @@ fn add_entry(imported: &mut Imported, number: usize, connection: usize, entry: &
     }
 }
 
-/// Returns the record of a message, or `None` if a member has a value that no message of a WebSocket has.
+/// Returns the record of a message, or `None` if a member of the message has an invalid value.
 fn line(message: &Message<'_>, link: &str) -> Option<String> {
     let at = seconds_to_micros(message.time)?;
     let data = message.data.get();

@@ -82,8 +82,8 @@ pub fn import(text: &str) -> Imported {
     }
 }
 
-/// Iterates over the lines with content, and their numbers. An exported array has one record per line. Its brackets and
-/// commas are skipped, so that each of its lines is a record.
+/// Iterates over the lines with content, and their numbers. A file with an exported JSON array has one record per line.
+/// The brackets of the array and the commas after its records are skipped.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let numbered = (1..).zip(text.lines());
     let content = numbered.map(|(number, line)| {
@@ -103,7 +103,7 @@ fn problem(line: usize, reason: &str) -> Problem {
     Problem { line, reason: reason.to_owned() }
 }
 
-/// Adds a problem, unless there are too many.
+/// Adds a problem, unless there are already [`MAX_PROBLEMS`] problems.
 fn add_problem(problems: &mut Vec<Problem>, line: usize, reason: &str) {
     if problems.len() < MAX_PROBLEMS {
         problems.push(problem(line, reason));

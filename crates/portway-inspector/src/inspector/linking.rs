@@ -190,8 +190,8 @@ impl Inspector {
         Some(Answered { place, call, elapsed })
     }
 
-    /// Marks the request of an answered call.
-    fn mark_answered(&mut self, place: CallPlace, response: u64, elapsed: u64, is_array: bool) {
+    /// Marks the request of an answered call. `is_in_array` is true if the response is in an array of responses.
+    fn mark_answered(&mut self, place: CallPlace, response: u64, elapsed: u64, is_in_array: bool) {
         let is_pending = match self.batches.get_mut(&place.seq) {
             None => false,
             Some(batch) => {
@@ -211,7 +211,7 @@ impl Inspector {
             if is_single {
                 request.set_partner(response);
                 request.set_elapsed(elapsed);
-            } else if !is_pending && !is_array {
+            } else if !is_pending && !is_in_array {
                 // The response is not in an array, and has ended the last pending call of the batch.
                 request.set_elapsed(elapsed);
             }
@@ -304,7 +304,7 @@ impl Inspector {
         }
     }
 
-    /// Removes a call that has no response from the figures.
+    /// Removes a call without a response from the figures of pending calls.
     pub(super) fn release_call(&mut self, call: &Call) {
         let figures = self.statistics.of(call.link, call.method, &mut self.methods);
         figures.pending = figures.pending.saturating_sub(1);

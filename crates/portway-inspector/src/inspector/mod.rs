@@ -295,7 +295,7 @@ impl Inspector {
         dropped
     }
 
-    /// Removes all rows, pending calls and figures. The links stay. Sequence numbers go on.
+    /// Removes all rows, pending calls and figures. The links stay. Sequence numbers continue.
     pub fn clear(&mut self) {
         let rows: Vec<u64> = self.buffer.iter().map(|row| row.seq).collect();
         self.dropped.rows.extend(rows);

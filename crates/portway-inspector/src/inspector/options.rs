@@ -62,7 +62,7 @@ impl Options {
     }
 }
 
-/// Some options, as the page passes them. The others keep their values.
+/// The options that the page passes. An absent option keeps its value.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct OptionsPatch {

@@ -18,10 +18,10 @@ use crate::filter::Counts;
 use crate::links::{self, Link, MethodFigures, MethodId, State, Traffic};
 use crate::record::Direction;
 
-/// The number of earlier calls of a method in a detail.
+/// Maximum number of earlier calls of a method in a detail.
 const MAX_EARLIER: usize = 20;
 
-/// The number of messages of a batch in a detail.
+/// Maximum number of messages of a batch in a detail.
 const MAX_ITEMS: usize = 1_000;
 
 /// A row, for the page.

@@ -134,8 +134,8 @@ impl Calls {
         places.into_iter().filter_map(|place| Some((place, self.remove(place)?))).collect()
     }
 
-    /// Marks the calls of a row, because the row has left the history. Removes and returns the oldest calls beyond
-    /// [`MAX_CALLS_WITHOUT_ROW`].
+    /// Marks the calls of a row as calls without a row, because the row has left the history. Removes and returns the
+    /// oldest calls beyond [`MAX_CALLS_WITHOUT_ROW`].
     pub fn forget_row(&mut self, seq: u64) -> Vec<Call> {
         let range = CallPlace { seq, item: 0 }..=CallPlace { seq, item: u32::MAX };
         for (place, call) in self.by_place.range_mut(range) {

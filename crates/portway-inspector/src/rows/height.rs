@@ -50,7 +50,7 @@ impl Heights {
             _ => 0,
         };
         let errors = if row.findings.is_valid() { 0 } else { 12 };
-        let warnings = if row.breaks_warnings() { 8 } else { 0 };
+        let warnings = if row.has_validator_warnings() { 8 } else { 0 };
         items.saturating_add(length + errors + warnings)
     }
 }

@@ -67,8 +67,8 @@ const MAX_BUFFERED: usize = 65_536;
 /// The maximum number of bytes of a UTF-16 unit in UTF-8.
 const BYTES_PER_UNIT: usize = 3;
 
-/// Copies texts from JavaScript into one buffer. Without it, wasm-bindgen would compute the size of each text and
-/// allocate memory for it. This takes as long as the copy of a message of a usual length.
+/// Copies texts from JavaScript into one buffer. Without the buffer, wasm-bindgen would compute the size of each text
+/// and allocate memory for the text. For a message of a usual length, this takes as long as the copy itself.
 #[derive(Debug)]
 struct Texts {
     encoder: TextEncoder,

@@ -36,7 +36,10 @@ class Client {
   }
 }
 
-/** Records the messages between a client and the server at `to`, by `portway tap`. `talk` sends those of the client. */
+/**
+ * Records the messages between a client and the server at `to`, with `portway tap`. `talk` sends the messages of the
+ * client.
+ */
 async function record(name, to, talk) {
   const file = pathOf(`${name}.jsonl`);
   const tap = new Program(portway, ["tap", "--listen", "ws://127.0.0.1:0/", "--to", to, "--to-file", file]);
