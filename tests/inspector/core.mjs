@@ -1,6 +1,6 @@
 // Tests the core of the inspector as wasm, in Node: `node tests/inspector/core.mjs`, after `cargo xtask build --only
-// inspector`. The vectors in tests/data/inspector.json test its behaviour natively. This file tests the interface that
-// api.d.ts declares, and the speed of `take`.
+// inspector`. The behaviour of the core is tested as native code, with the vectors in tests/data/inspector.json. This
+// file tests the interface that api.d.ts declares, and the speed of `take`.
 //
 // If PORTWAY_REPORT names a file, the suite writes the counts of tests to this file, as JSON.
 

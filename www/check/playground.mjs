@@ -201,7 +201,7 @@ async function waitForRecords({ context: { model } }) {
   }
 }
 
-/** Reads the listed messages in the page. The list renders only those that are visible. */
+/** Returns the listed messages from the model of the panel, because the list renders only the visible messages. */
 function listedRows({ context: { model } }) {
   const links = model.core.links();
   return [...model.core.shown()].map((seq) => {

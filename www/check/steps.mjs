@@ -336,7 +336,7 @@ export const steps = [
   ],
 
   [
-    "the message panel has no accessibility faults, light and dark",
+    "the message panel has no accessibility faults in light and in dark colours",
     async (playground) => {
       await playground.showMessages();
       const { panel, page } = playground;
