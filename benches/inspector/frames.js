@@ -45,11 +45,6 @@ export class Frames {
     this.#frame = requestAnimationFrame(run);
   }
 
-  /** Leaves out the current frame, for example if the measurement itself delays this frame. */
-  skip() {
-    this.#last = undefined;
-  }
-
   /** Returns the recorded times, and removes them from this object. */
   take() {
     const durations = this.#durations;

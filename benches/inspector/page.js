@@ -145,7 +145,7 @@ function type(field, text) {
   input.dispatchEvent(new Event("input", { bubbles: true, composed: true }));
 }
 
-/** Returns the times from the change of a filter until its result is known, and until it is drawn. */
+/** Returns the times from the change of a filter until the result is known, and until the result is drawn. */
 async function filter(model, change, expected) {
   await painted();
   const isDone = () => (expected === undefined ? model.counts().all < COUNT : model.counts().all === expected);
