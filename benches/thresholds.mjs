@@ -7,7 +7,10 @@ import { ratio, quartiles, valuesOf } from "./statistics.mjs";
 const OWN = ["portway", "portway-off"];
 const isWindow = (boundary) => boundary === "frame" || boundary === "far-frame";
 
-/** The promises. With `base`, the value is a ratio. The value must be at most `max`, or at least `min`. */
+/**
+ * The promises. With `base`, the value is a ratio. The value must be at most `max`, or at least `min`. With the base
+ * `peers`, the ratio of Portway to each of these libraries must be less than 1.
+ */
 const PROMISES = [
   ...["sequential"].flatMap((workload) => [
     ...OWN.map((library) => ({ workload, library, metric: "us", base: "handwritten-envelope", max: 1.15 })),

@@ -46,8 +46,8 @@ const previewPolicy = (origin) =>
   ].join("; ");
 
 // The inspector shows the messages of foreign programs, so its policy demands Trusted Types, and forbids inline styles.
-// Its user connects to any WebSocket.
-// The command `portway` has the same policy.
+// The policy permits connections to all WebSockets, because the user chooses the server. The command `portway` serves
+// the inspector with the same policy.
 const inspectorPolicy = readFileSync(folderOf("../crates/portway-cli/src/inspect/policy.txt"), "utf8")
   .trim()
   .split("\n")

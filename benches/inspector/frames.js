@@ -2,10 +2,13 @@
 
 import { quantile } from "./statistics.mjs";
 
-/** The time that the bare task of a frame takes. The page may use the same time for new records. */
+/** The duration of the task that `bareFrames` runs in each frame. */
 const BARE_TASK_MS = 6;
+/** The duration of `bareFrames`. */
 const BARE_MS = 1_500;
+/** The number of steps of the computation in `slowness`. */
 const UNITS_OF_WORK = 2_000_000;
+/** The duration of `slowness`. */
 const WORK_MS = 600;
 
 export const nextFrame = () => new Promise(requestAnimationFrame);
@@ -42,12 +45,7 @@ export class Frames {
     this.#frame = requestAnimationFrame(run);
   }
 
-  /** Does not count the frame that is running, for example because the measurement itself delays it. */
-  skip() {
-    this.#last = undefined;
-  }
-
-  /** Returns the durations, and starts anew. */
+  /** Returns the recorded times, and removes them from this object. */
   take() {
     const durations = this.#durations;
     this.#durations = [];
@@ -86,7 +84,7 @@ export async function bareFrames() {
   return frames.stop();
 }
 
-/** The shortest time of the task of `slowness` in this page, in ms. */
+/** The shortest time of the computation in `slowness` since this page was loaded, in ms. */
 let shortest = Number.POSITIVE_INFINITY;
 
 /**

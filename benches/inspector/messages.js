@@ -1,8 +1,8 @@
 // Makes the messages of the workload `inspector`: requests with their responses, notifications, errors and batches of
 // several methods. The lengths are those of language servers and of nodes of a block chain: most messages are short,
-// and few long messages have most of the text. The messages of each run are equal.
+// and a few long messages have most of the text. Each run makes the same messages.
 
-/** A text that 10 of 100 000 records contain, in several cases. */
+/** A text that 10 of 100 000 records contain. Some of these records contain it in upper case. */
 export const RARE = "Portway-Needle";
 /** A text that a quarter of the records contain. */
 export const COMMON = "temperature";
@@ -18,7 +18,7 @@ const METHODS = [
   "getWeather",
 ];
 const WORDS = ["Alpha", "bravo", "Charlie", "delta", "Echo", "foxtrot", "Grüße", "Hotel", COMMON, "India", "juliett"];
-/** Lengths of contents, in characters, with their shares. The last share is the rest. */
+/** Ranges of the lengths of contents, in characters. `share` is the part of the messages in this range. */
 const LENGTHS = [
   { share: 0.5, min: 0, max: 80 },
   { share: 0.36, min: 80, max: 640 },

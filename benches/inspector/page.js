@@ -51,7 +51,7 @@ async function usedBytes() {
   return { heap: performance.memory.usedJSHeapSize, wasm: wasmBytes() };
 }
 
-/** Measures the load before and after a part. */
+/** Runs a measurement, and measures the load before and after it. */
 async function withLoad(run) {
   const before = [await bareFrames(), await slowness()];
   const result = await run();
@@ -145,7 +145,7 @@ function type(field, text) {
   input.dispatchEvent(new Event("input", { bubbles: true, composed: true }));
 }
 
-/** Returns the times from the change of a filter until its result is known, and until it is drawn. */
+/** Returns the times from the change of a filter until the result is known, and until the result is drawn. */
 async function filter(model, change, expected) {
   await painted();
   const isDone = () => (expected === undefined ? model.counts().all < COUNT : model.counts().all === expected);
@@ -188,7 +188,7 @@ async function searchAndFilter(model, matches) {
   return { search: Math.max(...medians(searches, 2)), paint: Math.max(...medians(paints, 4)) };
 }
 
-/** Returns the medians of values whose kinds take turns. */
+/** Returns the median of each kind of values. The value at `index` has the kind `index % kinds`. */
 function medians(values, kinds) {
   return Array.from({ length: kinds }, (_, kind) => {
     const own = values.filter((_, index) => index % kinds === kind).sort((a, b) => a - b);

@@ -2,8 +2,8 @@
 //
 // Other programs on the machine delay the page. So each part of the workload also measures a bare page, which does
 // nothing except a fixed task in each frame, and a fixed computation. `slowness` is the mean time of the computation,
-// divided by its shortest time: 1 on an idle machine. A limit on a time is multiplied with it. A limit on frames is
-// multiplied with the same ratio of the bare page's frames.
+// divided by its shortest time: 1 on an idle machine. A limit on a time is multiplied by `slowness`. A limit on frames
+// is multiplied by `frameFactor`, which compares the frames of the bare page with frames of 60 Hz.
 
 import { quantile } from "../statistics.mjs";
 
@@ -40,7 +40,7 @@ export function limitOf({ min, max, by }, { [by === undefined ? "" : "slowness"]
   return min ?? max;
 }
 
-/** The growth of the memory that counts as none: the share of the memory, and bytes for lists that double. */
+/** The allowed growth of the memory: this share of the memory, and these bytes for lists that double their capacity. */
 const FLAT_SHARE = 0.03;
 const FLAT_BYTES = 2_000_000;
 

@@ -19,7 +19,7 @@ const FLAT_SECONDS = 1_800;
 const FLAT_SECONDS_QUICK = 60;
 const PER_SECOND = 1_000;
 const TIMEOUT_MS = 240_000;
-/** The slowness of a machine from which it counts as busy. */
+/** A machine whose `slowness` is larger counts as busy. */
 const BUSY = 1.15;
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -51,7 +51,7 @@ const SCRIPTS = {
 
 const { server, url } = await serve(0, { ...inspector, policyOf });
 let onResults = () => {};
-const [answer] = server.listeners("request");
+const [servePage] = server.listeners("request");
 server.removeAllListeners("request");
 server.on("request", async (request, response) => {
   const { pathname } = new URL(request.url, url);
@@ -70,7 +70,7 @@ server.on("request", async (request, response) => {
     const text = page.replace("<script", '<script type="module" src="/bench/page.js"></script>\n    <script');
     const headers = { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policyOf() };
     response.writeHead(200, { ...headers, ...ISOLATION }).end(text);
-  } else answer(request, response);
+  } else servePage(request, response);
 });
 
 /** With these headers, the clock of the page is more precise. */

@@ -2,7 +2,7 @@
 // by a program that only passes the bytes. This program shows the part of the cost that no tap can avoid: on two cores,
 // each further process leaves less time to the client and the server.
 
-/** The options of the command write the records to a file that discards them. */
+/** `tapped` has the options of `portway tap`, which writes the records to a file that discards them. */
 export const libraries = [
   { id: "direct", title: "without the command", runs: { tap: "direct" } },
   { id: "bare", title: "a program that only passes", runs: { tap: "pass" } },
@@ -41,7 +41,7 @@ export const workloads = [
   },
 ];
 
-/** The first promise is about the difference of the medians, in microseconds. */
+/** The promises. `difference` limits the difference from `base`, in microseconds. `min` limits the ratio to `base`. */
 export const promises = [
   { workload: "round-trip", base: "direct", difference: 100 },
   { workload: "throughput-64", base: "direct", min: 0.8 },

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// The file of the folder that is in the repository. It is not part of the page.
+/// The only file of the folder that Git does not ignore. It is not part of the page.
 const NOT_OF_THE_PAGE: &str = "README.md";
 
 fn main() -> io::Result<()> {

@@ -3,17 +3,16 @@
 //
 // The core decides everything about messages except their texts: which rows exist, which response belongs to which
 // request, which faults a message has, which rows a filter shows, and where each row is in the list. It reads the text
-// of a record once, in `take`, and does not store it. The page stores the texts by the sequence numbers of their rows,
-// and removes those that `Dropped` names.
+// of a record once, in `take`, and does not store it. The page stores the texts by the sequence numbers of the rows,
+// and removes the texts that `Dropped` names.
 //
 // Times are integers in microseconds since 1970-01-01 UTC, as in a record. Durations are in microseconds, too. Lengths
-// on the screen are in CSS pixels. No function throws, except if an argument has a wrong type. A record of a peer is
-// never a reason to throw.
+// on the screen are in CSS pixels. A function throws only if an argument has a wrong type. No record makes it throw.
 //
 // The usual cycle of the page, once per frame:
 //
 //   const taken = core.take(queue);           // all records since the last frame
-//   store(queue, taken);                      // texts by `taken.first + index`; then remove those of `taken`
+//   store(queue, taken);                      // adds texts by `taken.first + index`; then removes dropped texts
 //   list.scrollTop = following ? core.end(viewport) : core.scrollTop(anchor, viewport);
 //   const layout = core.layout(list.scrollTop, viewport);
 //   draw(layout.rows);                        // each at its `top`, inside an element of the height `layout.height`
@@ -63,11 +62,11 @@ export interface Dropped {
 export interface Taken extends Dropped {
   /** The sequence number of the first record. The record at `index` has the number `first + index`. */
   readonly first: number;
-  /** Records that have no row, because they are not records. The other records are taken in. */
+  /** The elements of `records` that are not valid records. They have no rows. All other elements have rows. */
   readonly rejected: readonly { readonly index: number; readonly reason: string }[];
   /**
-   * The sequence numbers of texts with whitespace between their tokens. The filter for text compares compact JSON, so
-   * the page searches `compact(text)` for these, and the text itself for all others.
+   * The sequence numbers of texts with whitespace between their tokens. The text filter is for compact JSON, so the
+   * page searches `compact(text)` instead of these texts. It searches all other texts as they are.
    */
   readonly spaced: Float64Array;
 }
@@ -85,20 +84,20 @@ export interface Options {
   preferBatches: boolean;
   /** The number of rows that are dropped at a time if all rows are preferred. Default: 1. */
   dropChunkSize: number;
-  /** `heuristic`: long messages, large batches and findings increase the height. `fixed`: all have `messageHeight`. */
+  /** `heuristic`: long messages, large batches and findings make a row higher. `fixed`: all rows are equally high. */
   rowHeight: "heuristic" | "fixed";
   /** The height of the header of a time bucket. Default: 28. */
   headerHeight: number;
-  /** The height of a row without additions. Default: 88. */
+  /** The height of a row. `heuristic` may increase it. Default: 88. */
   messageHeight: number;
-  /** The largest height of `Layout.height`. Default: 15 000 000, because browsers limit the height of an element. */
+  /** The largest value of `Layout.height`. Default: 15 000 000, because browsers limit the height of an element. */
   maxHeight: number;
   /**
-   * The names of error codes, for example `wiggum` or `kaiak` of `portway`, if the user has chosen that profile. `{}`
-   * names the codes of the specification and its reserved ranges only. Default: `{}`.
+   * The error codes of a profile by their names, for example the exports `wiggum` or `kaiak` of `portway`. Set them if
+   * the user has chosen the profile. Codes and ranges of the specification always have names. Default: `{}`.
    */
   codeNames: Readonly<Record<string, number>>;
-  /** A response array is linked to a batch if it has all pending ids of the batch, or any of them. Default: `all`. */
+  /** `all`: a response array answers a batch if it has all pending ids of the batch; `any`: if it has one of them. */
   batchMatch: "all" | "any";
 }
 
@@ -130,9 +129,9 @@ export interface Row {
   readonly method: string | null;
   /** The id as JSON, for example `1`, `"1"` or `null`. At most 130 characters. Null if there is none. */
   readonly id: string | null;
-  /** The size of the message in bytes, or the total size of a gap. Null if it is unknown. */
+  /** The size of the message, or of all messages in a gap, in bytes. Null if it is unknown. */
   readonly size: number | null;
-  /** The number of messages in a batch, or of the messages that a gap counts. Otherwise 0. */
+  /** The number of messages in a batch or in a gap. Otherwise 0. */
   readonly items: number;
   /** The code of an error, or the code of a close. */
   readonly code: number | null;
@@ -145,9 +144,9 @@ export interface Row {
   readonly calls: "none" | "pending" | "answered" | "ended";
   /** Whether no call waited for this response. */
   readonly unmatched: boolean;
-  /** Whether the row has an error among its faults. */
+  /** Whether a finding about the message, or a fault of the row, is an error. */
   readonly hasErrors: boolean;
-  /** Whether the row has a warning among its faults. */
+  /** Whether a finding about the message, or a fault of the row, is a warning. */
   readonly hasWarnings: boolean;
   /** Whether the text is not the whole message. */
   readonly isCut: boolean;
@@ -168,7 +167,7 @@ export interface ListPlace {
 
 export interface ListHeader extends ListPlace {
   readonly type: "header";
-  /** `0-1s`, `1-2s`, `2-5s`, `5-10s`, `10-30s`, `30-60s` or `60s+`, since the first record after `clear`. */
+  /** `0-1s`, `1-2s`, `2-5s`, `5-10s`, `10-30s`, `30-60s` or `60s+`: the time since the first record after `clear`. */
   readonly bucket: string;
 }
 
@@ -198,8 +197,8 @@ export interface Layout {
 /** The detail of one row. */
 export interface Detail extends Row {
   /**
-   * The row with the other half: the response of this request, or the request of this response. For a batch, the row
-   * of the array that answers it, or that it answers. Null if there is none, or if the row left the history.
+   * The row of the response to this request, or of the request of this response. A batch and its response array are
+   * partners in the same way. Null if there is no partner, or if its row left the history.
    */
   readonly partner: number | null;
   /** The messages of a batch: at most 1 000. Empty if the text has left the history. */
@@ -210,7 +209,7 @@ export interface Detail extends Row {
   readonly codeName: string | null;
   /**
    * Faults that follow from other rows: a response that no call waited for, a call that ended without a response, an
-   * id that is already pending. `findings` returns those of the message itself.
+   * id that is already pending. `findings` returns the findings about the message itself.
    */
   readonly faults: readonly Fault[];
 }
@@ -223,7 +222,7 @@ export interface Item {
   readonly code: number | null;
   readonly calls: "none" | "pending" | "answered" | "ended";
   readonly unmatched: boolean;
-  /** The row of the other half. */
+  /** The row of the response or of the request, as in `Detail`. */
   readonly partner: number | null;
   readonly elapsed: number | null;
 }
@@ -263,7 +262,7 @@ export interface Link {
   readonly unmatched: number;
   /** The number of messages that the tap did not record. */
   readonly lost: number;
-  /** The duration of the last answered call, and the median of all. Null without an answered call. */
+  /** The duration of the last answered call, and the median of all answered calls. Null without an answered call. */
   readonly lastElapsed: number | null;
   readonly medianElapsed: number | null;
   /** The time of the last record. */
@@ -312,7 +311,7 @@ export interface Totals {
   readonly waiting: number;
   /** The bytes of the texts that are in the history. */
   readonly textBytes: number;
-  /** Since `clear`: records taken in, rows dropped, texts dropped, messages that taps did not record. */
+  /** Four counts since `clear`: records taken in, rows dropped, texts dropped, messages that taps did not record. */
   readonly taken: number;
   readonly droppedRows: number;
   readonly droppedTexts: number;
@@ -327,7 +326,7 @@ export interface Totals {
 
 /** A member that is absent, null or blank selects every row. Values are not trimmed. */
 export interface Filter {
-  /** A part of the method of the row, in any case. The methods inside batches are not searched. */
+  /** A part of the method of the row, in upper or lower case. The methods inside batches are not searched. */
   method?: string | null;
   /** The whole id as text: `1` matches the ids 1 and "1", but not 11. The ids inside batches match, too. */
   id?: string | null;
@@ -348,7 +347,7 @@ export interface Filter {
   pendingOnly?: boolean;
 }
 
-/** The numbers of rows for the tabs. They reflect the filter without its tab. */
+/** The number of rows of each tab: rows that the filter would show with this tab. */
 export interface Counts {
   readonly all: number;
   readonly sent: number;
@@ -357,7 +356,7 @@ export interface Counts {
   readonly errors: number;
 }
 
-/** The filter with the members of the preset; the members of a preset win. */
+/** Returns the members of both filters. If both have a member, that of the preset is used. */
 export function mergeFilters(filter: Filter, preset: Filter): Filter;
 
 // -------------------------------------------------------------------- class
@@ -368,15 +367,15 @@ export class Inspector {
   free(): void;
 
   /**
-   * Takes records in, in their order. Each gets a row, is linked with its other half, and is validated.
+   * Takes records in, in their order. Each record gets a row and is validated. Requests and responses are linked.
    *
-   * `matches` has a byte for each record: 1 if its text matches the text filter. Without `matches`, none does.
+   * `matches` has a byte for each record: 1 if its text matches the text filter. Without `matches`, no text matches.
    */
   take(records: readonly TapRecord[], matches?: Uint8Array): Taken;
-  /** Removes all rows, pending calls and statistics. Links stay, with counts of 0. Sequence numbers go on. */
+  /** Removes all rows, pending calls and statistics. Links stay, with counts of 0. Sequence numbers continue. */
   clear(): void;
   options(): Options;
-  /** Sets options, and drops rows and texts at once if a limit is lower. A value out of range becomes the nearest. */
+  /** Sets options. A reduced limit drops rows and texts at once. A value out of range becomes the nearest valid one. */
   configure(options: Partial<Options>): Dropped;
 
   setFilter(filter: Filter): void;
@@ -384,7 +383,7 @@ export class Inspector {
   setTextMatches(seqs: Float64Array): void;
   counts(): Counts;
   totals(): Totals;
-  /** From now on, new rows are not shown. Rows that leave the history leave the list. */
+  /** Until `resume`, new rows are not shown. Rows that leave the history still leave the list. */
   pause(): void;
   resume(): void;
 
@@ -397,8 +396,8 @@ export class Inspector {
   /** Returns the `scrollTop` that shows a row at `align` of the viewport, from 0 (top) to 1 (bottom), or null. */
   reveal(seq: number, viewport: number, align: number): number | null;
   /**
-   * Sets measured heights of rows. `heights` has one for each of `seqs`. They are forgotten if `rowHeight`,
-   * `messageHeight` or the width of the list changes: then call `forgetHeights`.
+   * Sets measured heights of rows. `heights` has one for each of `seqs`. If `rowHeight`, `messageHeight` or the width
+   * of the list changes, the heights are not valid anymore: then call `forgetHeights`.
    */
   setHeights(seqs: Float64Array, heights: Float64Array): void;
   forgetHeights(): void;
@@ -407,7 +406,7 @@ export class Inspector {
   row(seq: number): Row | null;
   /** Returns up to `count` rows of the list from `index` on, without headers, for example for a sequence diagram. */
   rows(index: number, count: number): Row[];
-  /** Returns the message that is `by` messages after `seq` in the list, or the nearest. Null if the list is empty. */
+  /** Returns the message `by` messages after `seq`, or the last or first message. Null if the list is empty. */
   step(seq: number, by: number): number | null;
   first(): number | null;
   last(): number | null;
@@ -422,17 +421,18 @@ export class Inspector {
   pending(now: number, count: number): PendingCall[];
   /** Returns the newest responses that no call waited for: at most `count`, newest first. */
   unmatched(count: number): Row[];
-  /** Returns the statistics of all links or of one, most calls first. */
+  /** Returns the statistics of all links, or of one. The method with the most calls is the first. */
   statistics(link?: number | null): MethodStatistics[];
 }
 
 // ---------------------------------------------------------------- functions
 
-/** A finding of the validator about a text, with its index in the batch, or null. */
+/** A finding of the validator about a text. */
 export interface Finding {
   readonly severity: "error" | "warning";
   /** The text, for example `[Item 1] Missing required "method" field`. */
   readonly text: string;
+  /** The index of the faulty message in its batch. Null if the finding is not about a message of a batch. */
   readonly item: number | null;
 }
 
@@ -445,19 +445,19 @@ export function compact(text: string): string;
 /** Options of masking. */
 export interface Masks {
   /**
-   * Names of members, in any case, in addition to `password`, `token`, `secret` and `authorization`. `*` stands for
-   * any characters.
+   * Names of members, in upper or lower case, in addition to `password`, `token`, `secret` and `authorization`. `*`
+   * stands for any characters.
    */
   names?: readonly string[];
 }
 
 /**
- * Returns the parts of a text to mask, as pairs of start and end in UTF-16 units: the values of members with a name of
- * a secret, and the strings in arrays that begin with `token:`. Works for JSON, for cut JSON, and for lines of headers.
+ * Returns the parts of a text to mask, as pairs of start and end in UTF-16 units: the values of members with the name
+ * of a secret, and elements of arrays that are strings beginning with `token:`. Cut JSON and header lines work, too.
  */
 export function maskSpans(text: string, masks?: Masks): Uint32Array;
 
-/** Returns the text with each such value replaced by the string `***`. JSON remains JSON. */
+/** Returns the text with each part of `maskSpans` replaced by the string `***`. JSON remains JSON. */
 export function mask(text: string, masks?: Masks): string;
 
 /** The format of an export. Both are imported again without a loss. */
@@ -477,7 +477,7 @@ export function exportRecords(records: readonly TapRecord[], options?: ExportOpt
 /**
  * Returns the name of an export: `messages-<time>.json`, or with a filter, for example
  * `messages-filtered-method-user-<time>.json`. The method has precedence over the id, and the id over the text. The
- * value has only letters a to z, digits and hyphens, and at most 64 characters.
+ * value in the name has only letters a to z, digits and hyphens, and at most 64 characters.
  */
 export function exportName(
   at: number,

@@ -1,5 +1,6 @@
 // Starts `portway serve -- pylsp`, opens the page in headless Chromium, and reads the diagnostics and a hover:
-// `node examples/language-server-page/check.mjs`. PORTWAY_CLI names the command `portway`, PORTWAY_PYLSP names pylsp.
+// `node examples/language-server-page/check.mjs`. PORTWAY_CLI is the path of `portway`, and PORTWAY_PYLSP is the path
+// of pylsp.
 
 import assert from "node:assert/strict";
 import { inPage, report } from "../check-in-chromium.mjs";
@@ -31,7 +32,7 @@ async function moveCursorAfter(page, text) {
 }
 
 await report({
-  async "the page shows diagnostics and a hover, also after a change and a restart of the server"() {
+  async "the page shows diagnostics and a hover, and new diagnostics after a change and after a restart"() {
     let query;
     const start = async (origin) => (query = await serve(origin));
     try {

@@ -1,6 +1,6 @@
 // Tests the core of the inspector as wasm, in Node: `node tests/inspector/core.mjs`, after `cargo xtask build --only
-// inspector`. The vectors in tests/data/inspector.json test its behaviour natively. This file tests the interface that
-// api.d.ts declares, and the speed of `take`.
+// inspector`. The behaviour of the core is tested as native code, with the vectors in tests/data/inspector.json. This
+// file tests the interface that api.d.ts declares, and the speed of `take`.
 //
 // If PORTWAY_REPORT names a file, the suite writes the counts of tests to this file, as JSON.
 
@@ -122,7 +122,7 @@ test("values that are not records are rejected, and the next record is taken in"
   inspector.free();
 });
 
-test("options, filters and text matches", () => {
+test("options limit the rows, and filters and text matches select them", () => {
   const inspector = new Inspector({ limit: 3, codeNames: { BUILD_FAILED: -32001 } });
   assert.deepEqual(inspector.options().codeNames, { BUILD_FAILED: -32001 });
   const matches = new Uint8Array([1, 0, 1, 0]);
@@ -175,7 +175,7 @@ test("the layout places rows, and anchors keep them in their places", () => {
   inspector.free();
 });
 
-test("findings have the texts of the validator", () => {
+test("findings have the texts of the validator, and compact removes whitespace", () => {
   assert.deepEqual(core.findings('[{"jsonrpc":"2.0","id":1}]'), [
     { severity: "error", text: '[Item 0] Response must have either "result" or "error" field', item: 0 },
   ]);
@@ -191,7 +191,7 @@ test("secrets are masked, and lone surrogates stay", () => {
   assert.equal(core.mask('{"apiKey":1}', { names: ["*key"] }), '{"apiKey":"***"}');
 });
 
-test("an export is imported without a loss, and exported again byte for byte", () => {
+test("an export is imported without a loss: a second export is equal, byte for byte", () => {
   const records = [
     { kind: "open", at: 1_769_862_896_789_012, link: "a", name: "</script><img src=x>" },
     record(1_769_862_896_789_013, "sent", '{"id":12345678901234567890123,"__proto__":{"x":1.0},"password":"p"}'),
@@ -238,7 +238,7 @@ test(`take handles at least ${MIN_RECORDS_PER_SECOND} records per second`, () =>
   });
   const frame = 1_000;
   const rates = [];
-  // Other processes may use the processor, so the test measures the time of the processor in the best of five rounds.
+  // Other processes may use the processor. So the test measures processor time, and uses the best of five rounds.
   for (let round = 0; round < 5; round += 1) {
     const inspector = new Inspector({ limit: count });
     const start = process.cpuUsage();
@@ -251,10 +251,10 @@ test(`take handles at least ${MIN_RECORDS_PER_SECOND} records per second`, () =>
     assert.equal(inspector.totals().pending, 0);
     assert.equal(inspector.totals().shown, count);
     if (round === 4) {
-      const filter = performance.now();
+      const filterStart = performance.now();
       inspector.setFilter({ method: "m7" });
       const layout = inspector.layout(0, 700);
-      report.figures.push(`filter of ${count} rows and layout: ${(performance.now() - filter).toFixed(1)} ms`);
+      report.figures.push(`filter of ${count} rows and layout: ${(performance.now() - filterStart).toFixed(1)} ms`);
       assert.ok(layout.count > 1_000);
     }
     inspector.free();

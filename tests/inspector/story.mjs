@@ -1,7 +1,8 @@
-// The story of the taps: the page shows the messages that crossed a link, message for message. `node
-// tests/inspector/story.mjs [part of a name]`, after `cargo xtask build` and `cargo xtask build --only inspector`.
+// Sends random messages over links with taps, and checks that the page of the inspector shows exactly these messages:
+// `node tests/inspector/story.mjs [part of a name]`, after `cargo xtask build` and `cargo xtask build --only
+// inspector`.
 //
-// PORTWAY_CLI names the command `portway`, and PORTWAY_PYLSP names pylsp. PORTWAY_SEED repeats a run, and
+// PORTWAY_CLI is the path of `portway`, and PORTWAY_PYLSP is the path of pylsp. PORTWAY_SEED repeats a run, and
 // PORTWAY_MESSAGES sets the number of messages over each boundary.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -24,7 +25,8 @@ const part = process.argv[2] ?? "";
 console.log(`  PORTWAY_SEED=${seed}, ${count} messages over each boundary`);
 
 const shots = fileURLToPath(new URL("../../target/inspector-check/", import.meta.url));
-const files = [
+/** The tests whose records the page reads from a file. */
+const recorded = [
   ["a Node worker thread", workerThread],
   ["two programs on a Unix socket, by portway tap", unixSocket],
   ["two programs on a WebSocket, by portway tap", webSocket],
@@ -49,7 +51,7 @@ try {
   };
   await test("connect over a worker", () => live(page, "worker"));
   await test("connect over an iframe", () => live(page, "iframe"));
-  for (const [name, run] of files)
+  for (const [name, run] of recorded)
     await test(name, async () => {
       const { text, log } = await run(folder, randomOf(seed), count);
       await openFile(page, "records.jsonl", text);
@@ -62,7 +64,7 @@ try {
 }
 process.exit(suite.finish() ? 0 : 1);
 
-/** Opens a page that connects over `boundary` in another tab. The inspector reads its taps. */
+/** Opens a page in another tab, which connects over `boundary` with a tap. Returns the log of both ends. */
 async function live(page, boundary) {
   const { driver } = page;
   const own = await driver.getWindowHandle();

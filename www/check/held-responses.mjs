@@ -1,6 +1,6 @@
 /**
- * Holds the responses of a server to addresses that match a pattern, as a slow network does. Returns the function that
- * sends them.
+ * Delays the responses of a server to requests whose addresses match a pattern, as a slow network does. Returns the
+ * function that sends the delayed responses.
  */
 export function holdResponses(server, pattern) {
   const [answer] = server.listeners("request");

@@ -108,7 +108,7 @@ export class Playground {
 
   /**
    * Returns the messages that the panel lists for a filter by method or text, oldest first. `until` returns whether all
-   * expected messages are listed. Without `until`, the messages of the past are returned.
+   * expected messages are listed. Without `until`, returns the messages that have arrived so far.
    */
   async messages({ method = "", text = "", until }) {
     await this.showMessages();
@@ -192,7 +192,7 @@ export class Playground {
   }
 }
 
-/** Waits in the page until the panel has taken in all messages of the past. */
+/** Waits in the page until the panel has taken in all messages that have arrived so far. */
 async function waitForRecords({ context: { model } }) {
   // A tap passes its records on after 20 ms. The next batch follows when the batch before has been taken in.
   for (let batch = 0; batch < 4; batch += 1) {
@@ -201,7 +201,7 @@ async function waitForRecords({ context: { model } }) {
   }
 }
 
-/** Reads the listed messages in the page. The list renders only those that are visible. */
+/** Returns the listed messages from the model of the panel, because the list renders only the visible messages. */
 function listedRows({ context: { model } }) {
   const links = model.core.links();
   return [...model.core.shown()].map((seq) => {

@@ -295,7 +295,7 @@ export const steps = [
   ],
 
   [
-    "a build that waits is listed as a pending call, and then with its response and the time between",
+    "the panel lists a delayed build as a pending call, and later shows its response and the elapsed time",
     async (playground) => {
       // The compiler of another page waits for its wasm, as over a slow network.
       const release = holdResponses(playground.server, /esbuild[^/]*\.wasm$/);
@@ -359,7 +359,7 @@ export const steps = [
   ],
 
   [
-    "the message panel has no accessibility faults, light and dark",
+    "the message panel has no accessibility faults in light and in dark colours",
     async (playground) => {
       await playground.showMessages();
       const { panel, page } = playground;

@@ -1,5 +1,5 @@
 // The end-to-end check of the built inspector: `node www/inspector/check.mjs [ENGINE] [PART]`. PART selects the steps
-// whose names contain it. PORTWAY_CLI names the command `portway`. The script prints one line for each step, and exits
+// whose names contain it. PORTWAY_CLI is the path of `portway`. The script prints one line for each step, and exits
 // with 1 if a step fails. Screenshots are written to target/inspector-check/.
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";

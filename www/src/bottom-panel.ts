@@ -81,7 +81,7 @@ class BottomPanel extends LitElement {
 
   declare selectedTab: Tab;
   #isWatchingInspector = false;
-  /** The inspector is rendered from the first time on that its tab is selected. */
+  /** Whether the tab of the inspector was selected. Before that, the inspector is not rendered. */
   #isInspectorShown = false;
 
   constructor() {

@@ -27,7 +27,8 @@ const ENTRY = "src/main.tsx";
 const CONFIG: BuildConfig = {
   root: ROOT,
   public: "public",
-  // In the iframe, `location` is the address of the preview's runtime. The app must see the address of the address bar.
+  // In the iframe, `location` is the address of the preview's runtime. The replacements have the address that the
+  // address bar shows, and the history of the app.
   define: {
     location: "previewLocation",
     "window.location": "previewLocation",

@@ -23,7 +23,7 @@ export class MessageRecorder {
     const loaded = new Promise<InspectorContext>((resolve) => (this.#setLoaded = resolve));
     this.#recorder = new TapRecorder({
       maxBytes: MAX_WAITING_BYTES,
-      // The next records follow when these have been taken in, so messages never take more than a part of a frame.
+      // The next records follow when these have been taken in, so that records need only a part of each frame.
       sink: async (records) => {
         const { model } = await loaded;
         model.take(records);

@@ -34,8 +34,8 @@ class Workspace {
     this.builds.start(await this.project.open());
     this.generation.set(1);
     await this.buildNow();
-    // The inspector does not delay the first build. It is loaded before the user opens it, because it holds more
-    // messages than the recorder.
+    // The inspector is loaded after the first build, so that it does not delay this build. It is loaded before the user
+    // opens its tab, because the inspector can hold more messages than the recorder.
     void this.messages.load();
   }
 

@@ -1,4 +1,4 @@
-//! Passes the bytes of connections, without any copy of them: the least work of a program between two others.
+//! Passes the bytes of connections on, and does nothing else: the least work of any program between two others.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;

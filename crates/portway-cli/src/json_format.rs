@@ -9,9 +9,9 @@ pub(crate) fn compact(text: &str) -> String {
     format(text, false)
 }
 
-/// Returns JSON text with one member or element on each line. An array or object at a
-/// deeper level than [`MAX_INDENTED_DEPTH`] is on one line, since the indentation of several lines would be much longer
-/// than the text itself.
+/// Returns JSON text with one member or element on each line. An array or object at a deeper level than
+/// [`MAX_INDENTED_DEPTH`] is on one line, since the indentation of several lines would be much longer than the text
+/// itself.
 pub(crate) fn indented(text: &str) -> String {
     format(text, true)
 }

@@ -24,7 +24,7 @@ pub enum Tab {
     Received,
     /// Notifications, and batches that have only notifications.
     Notifications,
-    /// Error responses, batches with one, and invalid messages.
+    /// Error responses, batches that contain an error response, and invalid messages.
     Errors,
 }
 
@@ -48,7 +48,7 @@ impl Tab {
 /// The conditions that a row must meet. The values are not trimmed, and a blank value has no effect.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// A part of the method of the row, in any case.
+    /// A part of the method of the row, in upper or lower case.
     pub method: String,
     /// The whole id, as text.
     pub id: String,
@@ -60,7 +60,7 @@ pub struct Filter {
     pub links: BTreeSet<u32>,
     /// Kinds of rows. An empty list selects all.
     pub kinds: Vec<Kind>,
-    /// Whether the row must have an error: an error response, or an error among its faults.
+    /// Whether the row must have an error: an error response, or a fault that is an error.
     pub errors_only: bool,
     /// Whether the row must be invalid.
     pub invalid_only: bool,
@@ -148,8 +148,8 @@ impl PreparedFilter {
         &self.filter
     }
 
-    /// Returns whether a row meets all conditions except the tab. `method` is the name of its method, and
-    /// `batch_has_id` returns whether a message of its batch meets a condition.
+    /// Returns whether a row meets all conditions except the tab. `method` returns the name of the row's method.
+    /// `batch_has_id` returns whether a message in the batch of the row has this id.
     pub fn has<'m>(
         &self,
         row: &Row,
@@ -173,7 +173,7 @@ impl PreparedFilter {
     }
 }
 
-/// The numbers of rows for the tabs, without the effect of the tab itself.
+/// The number of rows of each tab: rows that the filter would show with this tab.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// All rows.

@@ -14,7 +14,7 @@
 //! - [`export`]: the names of exports;
 //! - [`import`]: reads files of recorded messages;
 //! - [`mask`]: the secrets in texts;
-//! - [`text`]: facts about texts that do not depend on their meaning.
+//! - [`text`]: the lengths of texts, and the whitespace in them.
 #![no_std]
 
 extern crate alloc;

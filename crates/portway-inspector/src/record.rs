@@ -16,7 +16,7 @@ pub enum RecordKind {
     Open,
     /// A message crossed the link.
     Message,
-    /// Bytes, text or a value crossed the link, and they are not a message.
+    /// Bytes, text or a value that is not a message crossed the link.
     Invalid,
     /// The tap did not record some messages.
     Gap,

@@ -1,4 +1,4 @@
-//! Facts about texts that do not depend on their meaning.
+//! Measures texts, and removes the whitespace between tokens.
 
 use alloc::string::String;
 
@@ -22,7 +22,8 @@ fn utf16_length(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.bytes().map(utf16_units).sum() }
 }
 
-/// Counts the whitespace between tokens. Every text is measured, so this function has a loop for each state.
+/// Counts the whitespace between tokens. Every text is measured, so this must be fast: one loop is for text outside of
+/// strings, and another for strings.
 fn count_spaces(text: &str) -> usize {
     let mut spaces = 0;
     let mut bytes = text.bytes();
@@ -58,7 +59,7 @@ pub fn compact(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     result.extend(text.chars().filter(|character| match u8::try_from(*character) {
         Ok(byte) => !state.next(byte),
-        // Each other character is beyond ASCII, as the byte is.
+        // All bytes beyond ASCII have the same effect, so `u8::MAX` stands for each character that is not one byte.
         Err(_) => !state.next(u8::MAX),
     }));
     result

@@ -76,10 +76,13 @@ fn a_har_with_websocket_messages_becomes_records() {
         ]
     );
     assert_eq!(imported.problems.iter().map(|it| it.line).collect::<Vec<_>>(), [2]);
-    // The records are records.
+    // The lines are records, which can be imported again.
     assert_eq!(import(&imported.lines).lines, imported.lines);
-    let without = import(r#"{"log":{"entries":[{"request":{"url":"u"}}]}}"#);
-    assert_eq!((without.format, without.lines.as_str(), without.notes.len()), (Format::Har, "", 1));
+    let har_without_messages = import(r#"{"log":{"entries":[{"request":{"url":"u"}}]}}"#);
+    assert_eq!(
+        (har_without_messages.format, har_without_messages.lines.as_str(), har_without_messages.notes.len()),
+        (Format::Har, "", 1)
+    );
 }
 
 /// `lsp-devtools` 0.4.0 recorded the file, with `pylsp` as the server.

@@ -17,7 +17,7 @@ struct Model {
     has_text: bool,
 }
 
-/// Drops rows and texts from a plain list, as the specification of the history describes.
+/// Drops rows and texts from a plain list, by the rules in the documentation of the module `buffer`.
 fn trim(rows: &mut Vec<Model>, options: Options) {
     let prefers = |row: &Model| (options.prefer_pending && row.pending) || (options.prefer_batches && row.batch);
     let mut index = 0;

@@ -1,4 +1,4 @@
-//! The list of a large history: each row is reached, and rows do not move if other rows are added or dropped.
+//! The list of a large history: it can be scrolled to any row, and rows do not move if other rows are added or dropped.
 #![allow(clippy::unwrap_used, reason = "a failed test is a panic")]
 
 use portway_inspector::inspector::{Content, Inspector, Options, OptionsPatch};
@@ -30,7 +30,7 @@ fn visible(inspector: &Inspector, scroll_top: f64) -> Vec<(u64, f64)> {
 }
 
 #[test]
-fn each_of_a_million_rows_is_reached_below_the_limit_of_browsers() {
+fn the_first_middle_and_last_of_a_million_rows_are_reached_although_browsers_limit_the_height() {
     const COUNT: u64 = 1_000_000;
     let mut inspector = inspector(json!({ "limit": COUNT }));
     take(&mut inspector, COUNT);
@@ -54,7 +54,7 @@ fn each_of_a_million_rows_is_reached_below_the_limit_of_browsers() {
 }
 
 #[test]
-fn a_step_of_the_scroll_position_skips_no_row() {
+fn scrolling_by_one_pixel_skips_no_row() {
     let mut inspector = inspector(json!({ "limit": 100_000, "maxHeight": 1_000_000 }));
     take(&mut inspector, 100_000);
     let scale = inspector.layout(0.0, VIEWPORT).scale;
@@ -88,7 +88,7 @@ fn rows_in_the_viewport_stay_where_they_are() {
                 assert!((top - place).abs() < 0.1, "{seq}: {top} {place}");
             }
         }
-        // The row at the top of the viewport is dropped: the next row takes its place.
+        // All visible rows are dropped. The viewport then begins with the first row of the list.
         let anchor = inspector.layout(scroll_top, VIEWPORT).anchor.unwrap();
         take(&mut inspector, 20_000);
         let first = visible(&inspector, inspector.scroll_top(anchor, VIEWPORT)).first().unwrap().0;

@@ -194,7 +194,7 @@ fn record_of(step: &Map<String, Value>) -> Option<(Record<'_>, Option<String>)> 
     Some((record, text))
 }
 
-/// Returns a notification with a length in UTF-16 code units.
+/// Returns a notification of `units` UTF-16 code units. Its param consists of copies of `with`, and of `x` at the end.
 fn padded(units: usize, with: &str) -> String {
     let text = |padding: &str| json!({ "jsonrpc": "2.0", "method": "m", "params": [padding] }).to_string();
     let room = units - text("").len();

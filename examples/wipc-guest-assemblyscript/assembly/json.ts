@@ -63,8 +63,8 @@ export function elementsOf(text: string): string[] | null {
 }
 
 /**
- * Returns the values between the brackets `open` and `close`, or null for any other text. If `named` is true, the name
- * of a value precedes each value.
+ * Returns the values between the brackets `open` and `close`, or null for any other text. If `named` is true, the
+ * result has the name of each value before this value.
  */
 function partsOf(text: string, open: i32, close: i32, named: bool): string[] | null {
   const parts = new Array<string>();

@@ -1,4 +1,5 @@
-// The text of a cloned value, as docs/tap.md describes it. This code is independent of the code of the tap.
+// Logs the messages that a context sends and receives, as texts. The text of a cloned value is as docs/tap.md describes
+// it. This code does not use the code of the tap, so that a test can compare the results of both.
 
 const base64 = (bytes) => btoa(String.fromCharCode(...bytes.subarray(0, 64)));
 
@@ -41,10 +42,10 @@ function textsOfPosted(posted) {
   return isMessage ? messagesIn(value).map((message) => JSON.stringify(describe(message))) : [];
 }
 
-/** The log of the messages that cross the boundaries of this context. It replaces functions of the platform. */
+/** The messages that crossed the boundaries of this context. `logPosts` and `logArrivals` add them. */
 export const log = { sent: [], received: [] };
 
-/** Logs each value that this function posts. It is described first, because a transferred buffer is empty later. */
+/** Logs each value that `owner[name]` posts. Describes the value first: posting empties a transferred buffer. */
 export function logPosts(owner, name) {
   const post = owner[name];
   owner[name] = function (value, ...rest) {

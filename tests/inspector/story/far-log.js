@@ -1,4 +1,5 @@
-// The logs of the two ends of a connection are compared in one place. The far end posts its log on a channel.
+// Passes the log of the far end of a connection to the near end, over a `BroadcastChannel`. The near end returns both
+// logs to the test.
 import { log } from "./describe.js";
 
 const NAME = "story log";
@@ -11,7 +12,7 @@ export function offerLog() {
   };
 }
 
-/** Returns the log of the far end, once the end of the session has arrived there. */
+/** Returns the log of the far end, once the far end has received the goodbye of the session. */
 export function farLog() {
   const channel = new BroadcastChannel(NAME);
   const ask = () => channel.postMessage("log");

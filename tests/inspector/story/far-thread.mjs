@@ -1,4 +1,4 @@
-// The thread of thread.mjs. It answers the calls of its program, and calls the program.
+// The worker thread that thread.mjs starts. It answers the calls of the program, and calls the program.
 import { parentPort } from "node:worker_threads";
 import init, { connect } from "../../../pkg/node.js";
 import { exchange, serveCalls } from "./calls.js";

@@ -14,8 +14,8 @@ import { RandomEnd, randomJson } from "./random.js";
 const TURN = 40;
 
 /**
- * Maximum number of messages of an end that are not in the file. A tap holds at most 1 MiB, and leaves out the others
- * if its thread does not run for a long time.
+ * Maximum number of messages of an end that are not in the file yet. The queue of a tap has at most 1 MiB. If it is
+ * full, because the tap did not run for a long time, further messages are not recorded.
  */
 const MAX_UNWRITTEN = 500;
 
@@ -78,7 +78,7 @@ class Frames {
   }
 }
 
-/** Sends random messages from both ends at once, until `count` messages have arrived. Each end has `send`. */
+/** Sends random messages from both ends at once, until `count` messages have arrived. Both ends have `send(texts)`. */
 async function exchange(tapping, { near, far }, log, random, count, onlyJson) {
   const ends = [
     {
@@ -181,8 +181,8 @@ export async function webSocket(folder, random, count) {
 }
 
 /**
- * An editor and pylsp, as the command starts it. The program is a script with the name pylsp, which logs the bytes of
- * both directions next to pylsp.
+ * An editor and pylsp. `portway tap` starts a script with the name pylsp. The script starts pylsp, and copies the bytes
+ * of both directions to files.
  */
 export async function languageServer(folder, random, count) {
   const log = newLog();

@@ -51,7 +51,7 @@ export function randomValue(random, depth = 3) {
 
 /**
  * The messages of one end of a text link: requests, notifications, batches, responses to the requests of the other end,
- * and texts that are not messages. The spaces of the JSON vary.
+ * and texts that are not messages. The whitespace of the JSON varies.
  */
 export class RandomEnd {
   #random;

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 
 /**
- * Messages on the target of `connect`: the handshake, whose first messages may be sent before the peer listens, and the
- * copy of the goodbye to a window. The messages of the session cross a port.
+ * Returns whether a message crosses the target of `connect`, and not the port of the session: a message of the
+ * handshake, or the copy of the goodbye to a window. The far end misses such messages if it does not listen yet.
  */
 const isOnTarget = (text) => /"rpc\.hello"|"\$type":"MessagePort"|"rpc\.bye","params":\{"key"/.test(text);
 
@@ -17,7 +17,7 @@ export async function shownRows(page) {
   );
 }
 
-/** The kind, the id and the method of a message, apart from the code of the inspector. */
+/** Returns the kind, the id and the method of a message. This code does not use that of the inspector. */
 function factsOf(text) {
   let value;
   try {

@@ -1,4 +1,4 @@
-// The steps about the page that the command serves: `portway tap --inspect` and `portway inspect`.
+// The steps of `../command-check.mjs`: they check the page that `portway tap --inspect` or `portway inspect` serves.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,10 +11,13 @@ const LSP_DEVTOOLS = fileURLToPath(
   new URL("../../../crates/portway-inspector/tests/lsp-devtools.jsonl", import.meta.url),
 );
 
-/** Starts the command in a new folder, and stops it at the end. The arguments may depend on the folder. */
-const withCommand = (args, step) => async (page) => {
+/**
+ * Returns a step that starts the command, runs `step`, and stops the command. `argumentsFor` receives the path of a new
+ * folder for files, and returns the arguments of the command.
+ */
+const withCommand = (argumentsFor, step) => async (page) => {
   const folder = mkdtempSync(join(tmpdir(), "portway-inspect-"));
-  const command = new InspectingCommand(args(folder));
+  const command = new InspectingCommand(argumentsFor(folder));
   try {
     await page.openAt(await command.address());
     await step(page, command, folder);
@@ -26,7 +29,7 @@ const withCommand = (args, step) => async (page) => {
 
 const phase = (page, name) => page.waitFor(`.command[data-phase="${name}"]`);
 
-/** Returns the members of records that do not depend on the tap, in one direction. */
+/** Returns the records of one direction, without the members that may differ between the page and the file. */
 const inDirection = (records, direction) =>
   records
     .filter((record) => record.direction === direction)
@@ -36,7 +39,7 @@ const inDirection = (records, direction) =>
 const shownRecords = (page) =>
   page.run(`const { core } = model(); return [...core.shown()].map((seq) => model().recordOf(seq));`);
 
-const ofFile = (file) =>
+const recordsOfFile = (file) =>
   readFileSync(file, "utf8")
     .split("\n")
     .filter(Boolean)
@@ -44,7 +47,7 @@ const ofFile = (file) =>
 
 export const commandSteps = [
   [
-    "portway tap --inspect -- pylsp shows the call of an editor that never ends, and the records of --to-file",
+    "portway tap --inspect -- pylsp shows a pending call of an editor, and the same records as the file of --to-file",
     withCommand(
       (folder) => ["tap", "--inspect", "--to-file", join(folder, "lsp.jsonl"), "--", programOf("PORTWAY_PYLSP")],
       async (page, command, folder) => {
@@ -55,7 +58,7 @@ export const commandSteps = [
           "the result of the hover",
           ({ kind, method }) => kind === "result" && method === "textDocument/hover",
         );
-        // A stopped server answers no call.
+        // The server is suspended, so that the next call stays pending.
         const server = await command.program();
         process.kill(server, "SIGSTOP");
         editor.send({ id: 3, method: "textDocument/hover", params: PLACE });
@@ -79,7 +82,7 @@ export const commandSteps = [
         await phase(page, "ended");
         await page.waitForRow("the end of the link", ({ kind }) => kind === "close");
         await page.screenshot("tap-ended");
-        const [shown, recorded] = [await shownRecords(page), ofFile(join(folder, "lsp.jsonl"))];
+        const [shown, recorded] = [await shownRecords(page), recordsOfFile(join(folder, "lsp.jsonl"))];
         assert.equal(shown.length, recorded.length);
         assert.ok(inDirection(shown, "sent").length >= 7);
         for (const direction of ["sent", "received"])
@@ -98,7 +101,7 @@ export const commandSteps = [
       async (page, command) => {
         await phase(page, "live");
         assert.deepEqual(await page.violations(), []);
-        // The records arrive in several pieces, and are shorter than the queue of a tap.
+        // These records arrive in several chunks. All of them fit in the queue of a tap, so none is dropped.
         for (let id = 1; id <= 300; id += 1)
           command.child.stdin.write(`{"jsonrpc":"2.0","id":${id},"method":"é","params":["${"ü".repeat(500)}"]}\n`);
         const all = () => page.until("all rows", async () => (await page.rows()).length === 601 || "fewer");
@@ -144,15 +147,15 @@ export const commandSteps = [
   ],
 
   [
-    "a sixth page is refused with a reason, and the narrow window shows the state of the command",
+    "a sixth page is refused, and a narrow window shows the state of the command",
     withCommand(
       () => ["tap", "--inspect", "--", "cat"],
       async (page, command) => {
         const address = await command.address();
         const streams = await Promise.all([1, 2, 3, 4].map(() => fetch(`${address}records`)));
         await phase(page, "live");
-        const fifth = await fetch(`${address}records`);
-        assert.equal(fifth.status, 503);
+        const sixth = await fetch(`${address}records`);
+        assert.equal(sixth.status, 503);
         streams[0].body.cancel();
         await page.driver.manage().window().setRect({ width: 480, height: 800 });
         await page.until("the narrow layout", async () => (await page.count(".switch")) === 1);

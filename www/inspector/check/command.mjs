@@ -55,7 +55,7 @@ export class InspectingCommand {
     this.child.kill("SIGKILL");
   }
 
-  /** Returns the process that the command has started. */
+  /** Returns the process id of the program that the command has started. */
   program() {
     const { pid } = this.child;
     return eventually("the program", () => {
@@ -65,7 +65,7 @@ export class InspectingCommand {
   }
 }
 
-/** An editor whose language server is `portway tap`. It sends messages with the header `Content-Length`. */
+/** An editor whose language server is `portway tap`. The editor sends messages with the header `Content-Length`. */
 export class Editor {
   #command;
   #read = 0;
@@ -109,7 +109,7 @@ export class Editor {
   }
 }
 
-/** Sends the messages of an editor that opens a file and shows a hover. */
+/** Sends the messages of an editor that opens a file and requests a hover text. */
 export async function replaySession(editor) {
   const capabilities = { textDocument: { hover: { contentFormat: ["markdown"] } } };
   await editor.call(1, "initialize", { processId: null, rootUri: null, capabilities });
@@ -123,4 +123,5 @@ export async function replaySession(editor) {
   );
 }
 
+/** A position in the file of `replaySession`. */
 export const PLACE = { textDocument: { uri: "file:///a.py" }, position: { line: 1, character: 1 } };

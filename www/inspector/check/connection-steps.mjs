@@ -1,4 +1,4 @@
-// The steps about connections: the dummy server, WebSockets, the composer, pending calls.
+// The steps of `../check.mjs` about connections: the dummy server, WebSockets, the composer, pending calls.
 import assert from "node:assert/strict";
 import { Key } from "selenium-webdriver";
 import { message } from "./records.mjs";
@@ -6,7 +6,7 @@ import { PeerServer } from "./servers.mjs";
 
 const call = (id, method, params) => JSON.stringify({ jsonrpc: "2.0", id, method, ...(params && { params }) });
 
-/** Starts a server for one step, and stops it at the end. */
+/** Returns a step that starts a server, runs `step`, and stops the server. */
 const withServer = (step) => async (page) => {
   const server = new PeerServer();
   await server.start();
@@ -19,7 +19,7 @@ const withServer = (step) => async (page) => {
 
 export const connectionSteps = [
   [
-    "the page starts empty, opens no message, and has no fault of accessibility",
+    "the page starts without messages and without a selected message, and is accessible",
     async (page) => {
       assert.deepEqual(await page.rows(), []);
       await page.waitFor("p.empty", "No messages yet");
@@ -96,7 +96,7 @@ export const connectionSteps = [
   ],
 
   [
-    "a tap of two Portway peers in another page of the origin is shown, message for message",
+    "the messages of two Portway peers in another page of the same origin are shown",
     async (page) => {
       const own = await page.driver.getWindowHandle();
       await page.driver.switchTo().newWindow("tab");
@@ -193,7 +193,7 @@ export const connectionSteps = [
   ],
 
   [
-    "a link without reconnecting stays closed, and an invalid address is reported",
+    "without the option to reconnect, a link is closed when the server is killed, and an invalid address is reported",
     withServer(async (page, server) => {
       await page.connectTo(server.url, { reconnect: false });
       await page.waitFor(".own", "Connected");
@@ -208,7 +208,7 @@ export const connectionSteps = [
   ],
 
   [
-    "the composer has templates, a history and saved messages, and sends again",
+    "the composer has templates and saved messages, and a sent message can be sent again or edited",
     async (page) => {
       await page.connectToDummy();
       await page.button("Request");

@@ -1,11 +1,12 @@
-// The steps about files of real programs. `files/record.mjs` has recorded the files, apart from the recording of
-// lsp-devtools, which the tests of the core use, too.
+// The steps of the check of the inspector page that open recordings of real programs. `files/record.mjs` has recorded
+// these files, except the recording of lsp-devtools. That file belongs to the tests of the core.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { openFile } from "./open-file.mjs";
 
 const LSP_DEVTOOLS = "../../../crates/portway-inspector/tests/lsp-devtools.jsonl";
 
+/** Returns a step that opens a file, and then runs `check`. */
 const opened = (path, check) => async (page) => {
   await openFile(page, path.split("/").at(-1), readFileSync(new URL(path, import.meta.url), "utf8"));
   await check(page);
@@ -21,8 +22,10 @@ async function lines(page) {
   );
 }
 
-/** Returns the numbers of the rows with an error among their findings and faults. */
+/** Returns the sequence numbers of the rows that have an error: a finding about the message, or a fault of the row. */
 const faulty = async (page) => (await page.rows()).filter(({ hasErrors }) => hasErrors).map(({ seq }) => seq);
+
+const areAnswered = ({ calls: stateOfCalls }) => stateOfCalls === "answered";
 
 export const fileSteps = [
   [
@@ -47,7 +50,7 @@ export const fileSteps = [
       assert.deepEqual(await faulty(page), []);
       const rows = await page.rows();
       assert.ok(rows.at(-2).elapsed > 1_000_000, "aria2 delays the answer to a wrong token");
-      assert.ok(rows.filter(({ kind }) => kind === "request").every(({ calls }) => calls === "answered"));
+      assert.ok(rows.filter(({ kind }) => kind === "request").every(areAnswered));
       assert.doesNotMatch((await page.export("jsonl")).text, /s3cret|token:wrong/);
     }),
   ],
@@ -72,7 +75,7 @@ export const fileSteps = [
   ],
 
   [
-    "the events of rpc-websockets are not JSON-RPC, and shown as invalid with the reason",
+    "the events of rpc-websockets are shown as invalid, with the reason: they are not JSON-RPC",
     opened("files/rpc-websockets.jsonl", async (page) => {
       assert.deepEqual(await lines(page), [
         "· open",
@@ -112,8 +115,9 @@ export const fileSteps = [
         "· close 1000",
       ]);
       const [sent, received] = (await page.rows()).filter(({ kind }) => kind === "batch");
-      assert.deepEqual([sent.items, received.items, sent.calls], [2, 2, "answered"]);
-      // No call waits for the answer to the invalid text, whose id is null.
+      assert.deepEqual([sent.items, received.items], [2, 2]);
+      assert.ok(areAnswered(sent));
+      // Row 8 is the invalid text. Row 9 is its error response: the id is null, so no call matches this response.
       assert.deepEqual(await faulty(page), [8, 9]);
       const pending = await page.run(`return model().totals().pending`);
       assert.equal(pending, 0);
@@ -150,7 +154,7 @@ export const fileSteps = [
       assert.deepEqual(shown.slice(0, 3), ["· open", "→ request initialize 1", "← result initialize 1"]);
       assert.ok(shown.includes("← notification textDocument/publishDiagnostics"), shown.join("; "));
       const rows = await page.rows();
-      assert.ok(rows.filter(({ kind }) => kind === "request").every(({ calls }) => calls === "answered"));
+      assert.ok(rows.filter(({ kind }) => kind === "request").every(areAnswered));
       assert.match(await page.run(`return model().notice.value`), /no times/);
     }),
   ],

@@ -1,10 +1,11 @@
-// The steps about messages that must not harm the page: markup, depth, length, invisible characters, floods.
+// The steps of `../check.mjs` about messages that must not harm the page: markup, deep or long messages, invisible
+// characters, floods.
 import assert from "node:assert/strict";
 import { message, records } from "./records.mjs";
 
 /**
- * The longest time without a frame, in ms. The machine may be busy, so the best of some runs counts. The limit grows
- * with the time of a task that takes a quarter of it on an idle machine: `JSON.parse` of 5 MB, with its strings.
+ * The longest permitted time between two frames, in ms. A busy machine may need more time, so one of `RUNS` runs within
+ * the limit is sufficient. If four times the duration of `reference` is longer, four times this duration is the limit.
  */
 const MAX_GAP_MS = 100;
 const RUNS = 4;
@@ -27,7 +28,7 @@ async function assertSmooth(page, what, script) {
   assert.fail(`${what}: the page must not block for longer than the limit, got ${runs.join(", ")}`);
 }
 
-/** Returns the time of the reference task, in ms. */
+/** Returns the duration of a task in ms: `JSON.parse` of 5 MB. On an idle machine, it is a quarter of `MAX_GAP_MS`. */
 function reference(page) {
   return page.run(`
     const text = JSON.stringify(Array.from({ length: 90_000 }, (_, n) => ({ name: "a ship", at: [n, 2.25], open: true })));
@@ -54,7 +55,7 @@ const SHOW_AND_EXPORT = `
   }
   for (const format of ["json", "jsonl"]) window.exported = await model().exportShown(format);`;
 
-/** Shows and exports a text without a freeze. The export must contain the whole text. */
+/** Checks that the page shows and exports a text without a freeze, and that the export contains the whole text. */
 async function assertHarmless(page, what, script) {
   await page.run(`window.hostile = ${script}`);
   await assertSmooth(page, what, SHOW_AND_EXPORT);
@@ -64,7 +65,7 @@ async function assertHarmless(page, what, script) {
 
 export const hostileSteps = [
   [
-    "markup in every part of a record is text",
+    "markup in every part of a record is shown as text",
     async (page) => {
       const texts = [
         JSON.stringify({
@@ -136,7 +137,7 @@ export const hostileSteps = [
   ],
 
   [
-    "half a million controls of direction and lone surrogates are shown in each form and exported without a freeze",
+    "400 000 invisible characters and lone surrogates are shown in each form and exported without a freeze",
     async (page) => {
       await assertHarmless(
         page,
@@ -165,7 +166,7 @@ export const hostileSteps = [
   ],
 
   [
-    "a flood leaves a bounded list, pending calls first, and a count of what was dropped",
+    "after a flood, the list is bounded and begins with the pending call, and the footer counts the dropped rows",
     async (page) => {
       await page.take([message("sent", '{"jsonrpc":"2.0","id":"first","method":"open"}')]);
       for (let part = 0; part < 5; part += 1) await page.take(records(2000, part * 2000));
@@ -179,7 +180,7 @@ export const hostileSteps = [
   ],
 
   [
-    "a million rows are reached, although no browser shows an element of their height",
+    "the user can scroll to each part of a list of a million rows, although no browser shows an element of that height",
     async (page) => {
       await page.run(`model().configure({ limit: 1_000_000 })`);
       await page.driver.manage().setTimeouts({ script: 600_000 });

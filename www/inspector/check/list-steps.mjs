@@ -1,4 +1,4 @@
-// The steps about the list: filters, scrolling, pause, export, import, keys, narrow windows.
+// The steps of `../check.mjs` about the list: filters, scrolling, pause, export, import, keys, narrow windows.
 import assert from "node:assert/strict";
 import { Key } from "selenium-webdriver";
 import { message, pair, records } from "./records.mjs";
@@ -39,7 +39,7 @@ export const listSteps = [
   ],
 
   [
-    "a preset keeps the rest of the filter, and Reset removes all of it",
+    "a preset changes only its own conditions of the filter, and Reset removes all conditions",
     async (page) => {
       await page.take([...pair(1, "user", { a: "error" }, 1), ...pair(2, "user", {}, 2), ...pair(3, "x", {}, 3)]);
       const preset = (name) =>
@@ -99,7 +99,7 @@ export const listSteps = [
       await page.until("the scrolled rows are drawn", async () => (await visible()).length > 0);
       await new Promise((resolve) => setTimeout(resolve, 300));
       const before = await visible();
-      // The history has a limit of 2000 rows, so these records also drop rows above.
+      // The history has a limit of 2000 rows, so these records also drop rows above the viewport.
       for (let part = 0; part < 3; part += 1) await page.take(records(450, 1000 + part * 450));
       assert.deepEqual(await visible(), before);
       await page.button("Follow");
@@ -108,7 +108,7 @@ export const listSteps = [
   ],
 
   [
-    "a pause hides new messages until its end",
+    "new messages are hidden during a pause",
     async (page) => {
       await page.take(records(10));
       await page.button("Pause");
@@ -121,7 +121,7 @@ export const listSteps = [
   ],
 
   [
-    "secrets are masked in the list, in the detail and in exports until the user asks for them",
+    "secrets are masked in the list, in the detail and in exports until the user shows them",
     async (page) => {
       await page.take([
         ...pair(
@@ -143,7 +143,7 @@ export const listSteps = [
   ],
 
   [
-    "an export is imported without a loss, and exported again to the same text",
+    "an export is imported without a loss: a second export has the same text",
     async (page) => {
       const texts = [
         '{"jsonrpc":"2.0","id":12345678901234567890,"method":"big","params":{"__proto__":{"a":1.0},"a":1,"a":2}}',
@@ -177,7 +177,7 @@ export const listSteps = [
   ],
 
   [
-    "the arrow keys move the selection, / moves to the filter, F6 to the next pane",
+    "the arrow keys move the selection, / moves the focus to the filter, and F6 moves the focus to the next pane",
     async (page) => {
       await page.take(records(50));
       await page.click(".rows");

@@ -1,4 +1,4 @@
-/** Opens a file in the page, as its user does with the button Open, and waits until its rows are taken in. */
+/** Opens a file in the page, as a user does with the button Open, and waits until the rows of the file are drawn. */
 export async function openFile(page, name, text) {
   await page.run(
     `const input = all("pw-list-files")[0].shadowRoot.querySelector("input[type=file]");

@@ -13,7 +13,8 @@ const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js"
 const FIND = `
   const all = (selector, text) => {
     const found = [];
-    // A selector does not cross a shadow root. So in pw-x button, the host pw-x and button are compared separately.
+    // A selector does not cross a shadow root. So the selector "pw-x button" is split: pw-x must be the host of the
+    // shadow root, and button must match the element.
     const [, host, inner] = /^(pw-[\\w-]+) (.+)$/.exec(selector) ?? [];
     const visit = (root) => {
       for (const element of root.querySelectorAll("*")) {
@@ -85,7 +86,7 @@ export class InspectorPage {
     assert.fail(`${what}; last seen: ${JSON.stringify(last)}`);
   }
 
-  /** Returns the first visible element that matches. Waits for it. */
+  /** Waits for a visible element that matches, and returns the first one. */
   async find(selector, text) {
     let element;
     await this.until(`an element ${selector} ${text ?? ""}`, async () => {
@@ -112,7 +113,7 @@ export class InspectorPage {
     await this.find(selector, text);
   }
 
-  /** Clicks the first visible element that matches. Tries again if the page moves the element at this time. */
+  /** Clicks the first visible element that matches. Tries again if the page moves the element during the click. */
   async click(selector, text) {
     await this.until(`a click on ${selector} ${text ?? ""}`, async () => {
       const element = await this.find(selector, text);
@@ -140,7 +141,7 @@ export class InspectorPage {
     );
   }
 
-  /** Waits until the page has drawn two frames, so that a change of its size is done. */
+  /** Waits until the page has drawn two frames, so that changes of its layout are complete. */
   async drawn() {
     await this.driver.executeAsyncScript(
       `const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()));`,
@@ -203,7 +204,7 @@ export class InspectorPage {
     );
   }
 
-  /** Returns the messages of the history as the core describes them. */
+  /** Returns the shown rows as the core describes them. */
   rows() {
     return this.run(`const { core } = model(); return [...core.shown()].map((seq) => core.row(seq))`);
   }

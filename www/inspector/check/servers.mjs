@@ -1,4 +1,5 @@
-// The servers of the check: the page under its policy, with a count of violations, and JSON-RPC servers.
+// The servers of `../check.mjs`. One serves the page with its content security policy, and stores the reported
+// violations. The others are JSON-RPC servers over WebSockets.
 import { once } from "node:events";
 import { createReadStream } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -11,15 +12,15 @@ const PKG = fileURLToPath(new URL("../../../pkg/", import.meta.url));
 const TYPES = { js: "text/javascript", html: "text/html; charset=utf-8" };
 
 /**
- * Starts the server of the page. It also has the package, for the taps of the check, and the files in `folders`, by the
- * paths of the folders. The policy of the page reports each violation.
+ * Starts the server of the page. It also serves the package to pages with taps, and the files of `folders`: each member
+ * of `folders` is a URL path with its folder. Browsers report violations of the policy to this server.
  */
 export async function startServers(folders = {}) {
   await init();
   const violations = [];
   const policyOf = (...facts) => `${inspector.policyOf(...facts)}; report-uri /violation`;
   const { server, url } = await serve(0, { ...inspector, policyOf });
-  const [answer] = server.listeners("request");
+  const [servePage] = server.listeners("request");
   server.removeAllListeners("request");
   server.on("request", (request, response) => {
     const shipped = /^\/pkg\/([\w-]+)\.(js|wasm)$/.exec(request.url);
@@ -44,7 +45,7 @@ export async function startServers(folders = {}) {
       request.setEncoding("utf8").on("data", (part) => (text += part));
       request.on("end", () => violations.push(text));
       response.writeHead(204).end();
-    } else answer(request, response);
+    } else servePage(request, response);
   });
   return {
     url,
@@ -64,8 +65,6 @@ export class PeerServer {
   received = [];
   /** The number of connections. */
   connections = 0;
-  /** The times of the attempts to connect, in ms. */
-  attempts = [];
 
   async start() {
     this.#server = new WebSocketServer({ host: "127.0.0.1", port: this.#port });

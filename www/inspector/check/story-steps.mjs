@@ -1,5 +1,5 @@
-// The story of a developer and a real server, `portway serve --demo`. The server is killed and restarted.
-// PORTWAY_CLI names the command.
+// A step of `../check.mjs` that does all that a developer does with one server, `portway serve --demo`. The server is
+// killed and restarted. PORTWAY_CLI is the path of `portway`.
 import assert from "node:assert/strict";
 import { freePort, Program, programOf } from "../../../tests/peers/websocket/programs.mjs";
 import { PeerServer } from "./servers.mjs";
@@ -31,7 +31,7 @@ async function exchange(page) {
   await page.waitForRow("the heartbeat of the server", ({ method }) => method === "stream.heartbeat");
 }
 
-/** Checks that an invalid response is marked, and that its request is found. */
+/** Checks that an invalid response is marked, and that its faults are listed. */
 async function exchangeWithInvalidServer(page) {
   const server = new PeerServer();
   await server.start();

@@ -1,4 +1,4 @@
-/** Returns the time in microseconds since 1970-01-01 UTC, as records have it. It does not go back within a page. */
+/** Returns the time in microseconds since 1970-01-01 UTC, as in records. Within a page, the time never decreases. */
 export function nowMicros(): number {
   return Math.round((performance.timeOrigin + performance.now()) * 1000);
 }

@@ -18,7 +18,7 @@ interface Session {
   readonly files: readonly string[];
 }
 
-/** The number of characters that the page reads before it waits until their records are taken in. */
+/** After this number of characters, the page stops reading until their records are taken in. */
 const MAX_UNTAKEN = 4 * 1024 * 1024;
 
 const LOST = "the connection of this page to the command was lost";
@@ -48,9 +48,9 @@ export class CommandSource {
   /** Reads until the command ends. */
   async read(): Promise<void> {
     try {
-      const { command, files } = (await (await answer(this.#session)).json()) as Session;
+      const { command, files } = (await (await request(this.#session)).json()) as Session;
       this.#become("connecting", "", command);
-      const { body } = await answer("records");
+      const { body } = await request("records");
       this.#become("live", "the records are shown as they arrive");
       await this.#import(files);
       if (body) await this.#take(body);
@@ -59,7 +59,7 @@ export class CommandSource {
       const reason = error instanceof Error ? error.message : String(error);
       this.#become("lost", reason);
       this.#model.notice.set(`no further records of ${this.state.value.command}: ${reason}`);
-      // No call of these links can be answered here.
+      // The page cannot receive responses over these links anymore. The close records end their pending calls.
       const at = nowMicros();
       const closed = [...this.#open].map((link) => ({ kind: "close", at, link, reason: LOST }) as const);
       this.#model.take(closed);
@@ -69,7 +69,7 @@ export class CommandSource {
   async #import(files: readonly string[]): Promise<void> {
     const notices: string[] = [];
     for (const [index, name] of files.entries()) {
-      this.#model.importText(name, await (await answer(`files/${index}`)).text());
+      this.#model.importText(name, await (await request(`files/${index}`)).text());
       notices.push(this.#model.notice.value);
     }
     if (notices.length) this.#model.notice.set(notices.join(" · "));
@@ -89,7 +89,7 @@ export class CommandSource {
       if (lines.length) {
         lines[0] = parts.join("") + lines[0];
         parts = [];
-        // The first line is empty.
+        // The first line of the response is empty, so empty lines are skipped.
         const received = lines.filter(Boolean).map((line) => JSON.parse(line) as TapRecord | { readonly kind: "end" });
         const records = received.filter((record): record is TapRecord => record.kind !== "end");
         for (const { kind, link } of records) {
@@ -115,7 +115,7 @@ export class CommandSource {
 }
 
 /** Requests a path of the command. Throws if the command refuses it. */
-async function answer(path: string): Promise<Response> {
+async function request(path: string): Promise<Response> {
   const response = await fetch(path, { cache: "no-store" });
   if (!response.ok)
     throw new Error((await response.text()).trim() || `the command refused the request: ${response.status}`);

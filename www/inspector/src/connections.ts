@@ -8,7 +8,7 @@ export class Connections {
   readonly links = new Store<readonly OwnLink[]>([]);
   /** The id of the link to which the composer sends. */
   readonly target = new Store("");
-  /** The texts that were sent, newest first. They are not stored, because a message may contain a secret. */
+  /** The texts that were sent, newest first. The browser does not store them, because they may contain secrets. */
   readonly history = new Store<readonly string[]>([]);
   readonly saved: SavedMessages;
   /** The text of the composer. */
@@ -51,7 +51,7 @@ export class Connections {
   #add(open: (id: string, changed: () => void) => OwnLink): void {
     this.#last += 1;
     const id = `inspector-${Math.floor(performance.timeOrigin)}-${this.#last}`;
-    // The link reports a state while it is constructed, before it is in the list.
+    // The constructor of a link may call `changed`. At that time, the list does not contain the link yet.
     const link = open(id, () => this.links.set([...this.links.value]));
     this.links.set([...this.links.value, link]);
     this.target.set(id);
@@ -67,7 +67,7 @@ export interface SavedMessage {
 
 const SAVED_KEY = "portway-inspector-saved";
 
-/** Messages that the user has saved under a name. They are stored by the browser, and never sent without a click. */
+/** Messages that the user has saved under a name. The browser stores them. Only a click of the user sends one. */
 export class SavedMessages {
   readonly all = new Store<readonly SavedMessage[]>(read());
 

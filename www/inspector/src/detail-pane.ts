@@ -18,14 +18,14 @@ const MODES = [
   { name: "hex", label: "Hex" },
 ] as const;
 
-/** Below this width, the response is below its request. */
+/** The smallest width, in pixels, for a request and its response side by side. */
 const SIDE_BY_SIDE = 520;
-/** The same width inside another page. There, the pane is low. */
+/** The same width if the inspector is inside another page. There, the pane is low. */
 const SIDE_BY_SIDE_EMBEDDED = 360;
 /** The number of messages of a batch that are listed. */
 const MAX_ITEMS = 200;
 
-/** The selected message and its other half, side by side. */
+/** Shows the selected message with its other half: the response of a request, or the request of a response. */
 class DetailPane extends LitElement {
   static override properties = {
     context: { attribute: false },
@@ -306,7 +306,7 @@ class DetailPane extends LitElement {
   }
 }
 
-/** Returns the rows of the request and of the response, whichever is selected. */
+/** Returns the rows of the request and of the response. One of them is selected. */
 function halvesOf({ seq, kind, calls, partner, unmatched }: Detail): {
   request: number | null;
   response: number | null;

@@ -1,7 +1,7 @@
 import { type ExportOptions, exportRecords, type TapRecord } from "portway-inspector";
 import { nextTask } from "./next-task";
 
-/** The length of the texts, and the number of records, that are written at a time. */
+/** One task writes records until their texts have this length, or until it has written this number of records. */
 const SLICE_LENGTH = 1 << 18;
 const SLICE_RECORDS = 500;
 
@@ -32,7 +32,7 @@ export async function writeFile(
     }
     if (!records.length) continue;
     const text = exportRecords(records, options);
-    // The text of an array is `[\n`, its lines, and `\n]\n`.
+    // The text of these records is a whole array: `[\n`, the lines, and `\n]\n`. Only the lines are used.
     if (options.format === "jsonl") parts.push(text);
     else parts.push(rows ? ",\n" : "[\n", text.slice(2, -3));
     rows += records.length;

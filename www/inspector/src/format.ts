@@ -1,4 +1,4 @@
-// Values as short texts for people.
+// Formats values as short texts for people.
 
 /** Returns the time of day of a time in microseconds since 1970, with milliseconds. */
 export function clock(at: number): string {
@@ -61,5 +61,5 @@ export function visible(text: string): string {
 // The joiners U+200C and U+200D are part of emoji and of some scripts.
 const INVISIBLE = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
-/** Returns the characters that the editor of CodeMirror shows as dots, in addition to its own. */
+/** The characters that CodeMirror must show as dots, in addition to those that it shows so by default. */
 export const INVISIBLE_IN_EDITOR = /[\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;

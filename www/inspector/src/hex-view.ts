@@ -1,8 +1,8 @@
 import { css, html, LitElement } from "lit";
 
-const ROW = 18;
-const BYTES = 16;
-/** The highest element, because Firefox shows nothing in a higher one. */
+const ROW_HEIGHT = 18;
+const BYTES_PER_ROW = 16;
+/** The largest height of the element, in pixels: Firefox does not show elements that are much higher. */
 const MAX_HEIGHT = 15_000_000;
 
 /** Shows bytes in hexadecimal. Only the visible rows are rendered. */
@@ -18,7 +18,7 @@ class HexView extends LitElement {
     .rows {
       height: 100%;
       overflow: auto;
-      font: 12px/${ROW}px var(--mono);
+      font: 12px/${ROW_HEIGHT}px var(--mono);
     }
 
     .rows:focus-visible {
@@ -57,13 +57,17 @@ class HexView extends LitElement {
 
   override render() {
     const viewport = this.renderRoot.querySelector(".rows")?.clientHeight ?? 400;
-    const count = Math.ceil(this.bytes.length / BYTES);
-    const height = Math.min(MAX_HEIGHT, count * ROW);
+    const count = Math.ceil(this.bytes.length / BYTES_PER_ROW);
+    const height = Math.min(MAX_HEIGHT, count * ROW_HEIGHT);
     const scrollable = Math.max(1, height - viewport);
-    const first = Math.floor((Math.min(1, this.top / scrollable) * Math.max(0, count * ROW - viewport)) / ROW);
-    const shown = Math.min(count - first, Math.ceil(viewport / ROW) + 2);
-    const lines = Array.from({ length: Math.max(0, shown) }, (_, index) => line(this.bytes, (first + index) * BYTES));
-    const top = Math.min(this.top, Math.max(0, height - lines.length * ROW));
+    const first = Math.floor(
+      (Math.min(1, this.top / scrollable) * Math.max(0, count * ROW_HEIGHT - viewport)) / ROW_HEIGHT,
+    );
+    const shown = Math.min(count - first, Math.ceil(viewport / ROW_HEIGHT) + 2);
+    const lines = Array.from({ length: Math.max(0, shown) }, (_, index) =>
+      line(this.bytes, (first + index) * BYTES_PER_ROW),
+    );
+    const top = Math.min(this.top, Math.max(0, height - lines.length * ROW_HEIGHT));
     return html`<div class="rows" tabindex="0" role="region" aria-label=${this.label} @scroll=${this.#scrolled}>
       <div class="all" .style=${`height: ${height}px`}><pre .style=${`top: ${top}px`}>${lines.join("\n")}</pre></div>
     </div>`;
@@ -75,7 +79,7 @@ class HexView extends LitElement {
 }
 
 function line(bytes: Uint8Array, at: number): string {
-  const part = bytes.subarray(at, at + BYTES);
+  const part = bytes.subarray(at, at + BYTES_PER_ROW);
   const hex = Array.from(part, (byte) => byte.toString(16).padStart(2, "0"));
   const left = hex.slice(0, 8).join(" ").padEnd(23);
   const right = hex.slice(8).join(" ").padEnd(23);

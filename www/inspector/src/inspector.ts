@@ -178,7 +178,7 @@ class InspectorView extends LitElement {
     this.addEventListener("dragover", (event) => this.#drag(event, true));
     this.addEventListener("dragleave", (event) => this.#drag(event, false));
     this.addEventListener("drop", (event) => this.#drop(event));
-    // A message was selected in another pane, or the user wants to see its detail or to edit it.
+    // A pane sends this event when the user wants to see the detail of a message, or to edit a message in the composer.
     this.addEventListener("show-pane", (event) => this.#show((event as CustomEvent<Pane>).detail));
   }
 

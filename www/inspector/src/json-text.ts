@@ -1,5 +1,5 @@
 // Reads JSON text without building its values, so that digits, escapes, repeated members and the order of members are
-// shown as they crossed. No function recurses, because a message may have any depth.
+// shown as they are in the message. No function recurses, because a message may have any depth.
 
 export type NodeKind = "object" | "array" | "string" | "number" | "literal" | "invalid";
 
@@ -114,12 +114,12 @@ export function childrenOf(text: string, parent: JsonNode, limit: number, from?:
   }
 }
 
-/** The part of a container that is not JSON, or that was cut. */
+/** Returns a node for the text of a container from `at` on, where the text is not JSON, or was cut. */
 function restOf(parent: JsonNode, at: number): JsonNode {
   return { kind: "invalid", start: at, end: parent.end, key: null };
 }
 
-/** The deepest indentation. A deeper line has the same, because the indentation of all levels would be quadratic. */
+/** The largest indentation, in levels. Without this limit, the indentation of deep JSON would need quadratic memory. */
 const MAX_INDENT = 40;
 
 /** Adds line breaks and indentation to a text in steps, so that a long text does not block the page. */
@@ -131,7 +131,7 @@ export class Formatter {
 
   constructor(readonly text: string) {}
 
-  /** Reads on until `deadline` of the performance clock. Returns whether the text has been formatted. */
+  /** Continues until `performance.now()` reaches `deadline`. Returns whether the whole text has been formatted. */
   run(deadline: number): boolean {
     const { text } = this;
     for (let tokens = 0; this.#at < text.length; tokens += 1) {

@@ -6,7 +6,7 @@ import { type Children, childrenOf, type JsonNode, rootOf } from "./json-text";
 const PAGE = 100;
 /** The part of a string that is shown until the user expands it. */
 const MAX_STRING = 300;
-/** A container opens by itself if its text is shorter, so that small messages are shown in full. */
+/** A container whose text is shorter is open at first, so that small messages are shown in full. */
 const SMALL = 2000;
 
 interface Entry extends JsonNode {
@@ -14,7 +14,7 @@ interface Entry extends JsonNode {
   readonly depth: number;
 }
 
-/** Shows JSON text as a tree. Only open containers are read, so that the size of a message does not matter. */
+/** Shows JSON text as a tree. Only open containers are read, so that a large message is shown without a delay. */
 class JsonTree extends LitElement {
   static override properties = { text: {}, label: {}, revision: { state: true } };
 
@@ -84,6 +84,7 @@ class JsonTree extends LitElement {
   declare revision: number;
   /** The paths of containers that the user has opened or closed. */
   readonly #open = new Map<string, boolean>();
+  /** The number of pages of children that are shown, by the path of the container. */
   readonly #pages = new Map<string, number>();
   /** The path of the item that the Tab key reaches. */
   #focused = "";
@@ -112,7 +113,7 @@ class JsonTree extends LitElement {
   }
 
   /**
-   * Adds the templates of an entry and of its open descendants. The stack is explicit, because any depth may be open.
+   * Adds the templates of an entry and of its open descendants. Does not recurse, because a message may have any depth.
    */
   #visit(root: Entry, items: TemplateResult[]): void {
     const stack: (Entry | TemplateResult)[] = [root];

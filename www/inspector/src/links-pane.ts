@@ -10,7 +10,7 @@ import "./settings";
 import type { OwnLink } from "./socket-link";
 import { paneStyles } from "./styles";
 
-/** The links with their figures, and on the page of the inspector the form for new connections, and the composer. */
+/** Shows the links with their figures. On the page of the inspector, also has a connection form and the composer. */
 class LinksPane extends LitElement {
   static override properties = { context: { attribute: false } };
 
@@ -140,14 +140,14 @@ class LinksPane extends LitElement {
     const { model, connections, isEmbedded } = this.context;
     const links = model.core.links();
     const own = new Map(connections.links.value.map((link) => [link.id, link]));
-    const silent = connections.links.value.filter(({ id }) => !links.some((link) => link.id === id));
+    const unrecorded = connections.links.value.filter(({ id }) => !links.some((link) => link.id === id));
     return html`
-      ${isEmbedded ? nothing : html`<div class="bar"><h2>Links</h2><span class="badge">${links.length + silent.length}</span></div>`}
+      ${isEmbedded ? nothing : html`<div class="bar"><h2>Links</h2><span class="badge">${links.length + unrecorded.length}</span></div>`}
       <div class="scroll" tabindex="-1">
         <section aria-label="Known links">
-          ${links.length || silent.length ? nothing : html`<p class="empty">No links yet.</p>`}
+          ${links.length || unrecorded.length ? nothing : html`<p class="empty">No links yet.</p>`}
           <ul>
-            ${silent.map((link) => html`<li>${this.#ownState(link)}</li>`)}
+            ${unrecorded.map((link) => html`<li>${this.#ownState(link)}</li>`)}
             ${links.map((link) => this.#link(link, own.get(link.id)))}
           </ul>
         </section>

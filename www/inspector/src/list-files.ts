@@ -34,13 +34,13 @@ class ListFiles extends LitElement {
 
   override render() {
     const isEmpty = this.context.model.totals().shown === 0;
-    const toArray = html`<button class="small" ?disabled=${isEmpty}
+    const exportButton = html`<button class="small" ?disabled=${isEmpty}
       title="Write the rows that are shown to a file, as a JSON array" @click=${() => this.#export("json")}>Export</button>`;
     // A panel shows the messages of its page, and has no room for all commands.
-    if (this.context.isEmbedded) return toArray;
+    if (this.context.isEmbedded) return exportButton;
     return html`
       <button class="small" title="Open a file of records, a HAR, or a log of lsp-devtools" @click=${this.#choose}>Open</button>
-      ${toArray}
+      ${exportButton}
       <button class="small" ?disabled=${isEmpty} title="Write the rows that are shown to a file, one record per line"
         aria-label="Export as lines" @click=${() => this.#export("jsonl")}>Lines</button>
       <input type="file" hidden multiple accept=".json,.jsonl,.har,.log,.txt" aria-label="Files to open" @change=${this.#open} />
@@ -52,7 +52,7 @@ class ListFiles extends LitElement {
   readonly #open = async (event: Event) => {
     const input = event.target as HTMLInputElement;
     for (const file of input.files ?? []) await importFrom(this.context, file);
-    // The same file can be opened again.
+    // Otherwise, the browser would send no `change` event if the user chooses the same file again.
     input.value = "";
   };
 

@@ -11,7 +11,7 @@ import { paneStyles } from "./styles";
 
 const COMPACT_HEIGHT = 30;
 
-/** A position of the list, and the layout for it at a revision of the list. */
+/** A scroll position, and the layout of the list at this position. The layout is valid for one revision of the list. */
 interface Position {
   readonly top: number;
   readonly layout: Layout;
@@ -75,9 +75,10 @@ class ListPane extends LitElement {
   #requested: Position | null = null;
   /** The position that this component has set. Its scroll event is ignored. */
   #expected = -1;
+  /** The position of the last render. */
   #rendered = 0;
   #layout: Layout | undefined;
-  /** The height of the visible part. Reading it from the element would calculate the styles in each frame. */
+  /** The height of the visible part. If it were read from the element, each frame would compute the styles. */
   #viewport = 0;
   readonly #observer = new ResizeObserver(() => {
     this.#viewport = this.#scroller?.clientHeight ?? 0;

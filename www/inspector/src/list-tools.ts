@@ -8,7 +8,7 @@ import { type FilterState, NO_FILTER } from "./model";
 import { paneStyles } from "./styles";
 import { tabList } from "./tabs";
 
-/** Filters that one click sets. They are merged with the filter, and the members of a preset win. */
+/** Filters that one click sets. The members of a preset replace those of the current filter. */
 const PRESETS: readonly { name: string; filter: Partial<FilterState> }[] = [
   { name: "Method: user", filter: { method: "user" } },
   { name: "ID: 1", filter: { id: "1" } },
@@ -171,7 +171,7 @@ class ListTools extends LitElement {
     const { model } = this.context;
     const { links } = model.filter.value;
     const names = model.core.links();
-    // Several links can be chosen in the list of links.
+    // Here, the user can choose one link. In the tab Links, the user can choose several.
     const value = links.length > 1 ? "several" : String(links[0] ?? "");
     const set = ({ target }: Event) => {
       const chosen = (target as HTMLSelectElement).value;
@@ -211,7 +211,7 @@ class ListTools extends LitElement {
 
   #method() {
     return html`
-        ${this.#field("method", "Method", "A part of the method, in any case")}
+        ${this.#field("method", "Method", "A part of the method, in upper or lower case")}
         ${this.#field("id", "ID", "The whole id, also inside batches")}
     `;
   }
@@ -219,7 +219,7 @@ class ListTools extends LitElement {
   #text() {
     const filter = this.context.model.filter.value;
     return html`
-        ${this.#field("text", filter.isRegex ? "Regular expression" : "Text", "A part of the compact JSON, in any case. The key / moves the focus here")}
+        ${this.#field("text", filter.isRegex ? "Regular expression" : "Text", "A part of the compact JSON, in upper or lower case. The key / moves the focus here")}
         ${this.#toggle("isRegex", ".*", "The text is a regular expression")}
     `;
   }

@@ -187,7 +187,7 @@ function excerptOf(row: Row, model: Model): string {
   if (row.kind === "close") return visible((record.reason ?? "").slice(0, EXCERPT));
   if (record.text === undefined)
     return record.base64 === undefined ? "" : `bytes that are not UTF-8: ${record.base64.slice(0, EXCERPT)}`;
-  // A secret may be in the excerpt, so it is masked before its beginning is removed.
+  // The text is masked before its beginning is removed, because a secret is recognised by the name before the secret.
   const text = model.shown(record.text.slice(0, EXCERPT * 2));
   const from = row.kind === "batch" || row.kind === "invalid" ? 0 : payloadAt(text);
   const end = from ? endOfValue(text, from) : text.length;

@@ -15,15 +15,17 @@ export type Mode = "tree" | "formatted" | "exact" | "hex";
 
 /** The time in milliseconds that the formatter may take in one turn. */
 const SLICE_MS = 12;
-/** A text of at least this length is masked and validated in turns of their own. */
+/** A text of at least this length is masked in one turn, and validated in another. */
 const LONG = 500_000;
 /** The number of findings that are shown. */
 const MAX_FINDINGS = 50;
 
-/** A text as it is shown, or undefined until it is masked. `masks` is null if secrets are shown. */
+/** A text of a message, and its form on the page. */
 interface Shown {
   readonly text: string;
+  /** The names of secrets, or null if secrets are shown. */
   readonly masks: readonly string[] | null;
+  /** The text as it is shown, or undefined until it is masked. */
   shown: string | undefined;
 }
 
@@ -191,7 +193,7 @@ class MessageView extends LitElement {
     return this.#findingsOf.found;
   }
 
-  /** Runs a long task in a turn of its own, so that no turn has two of them. Renders again after it. */
+  /** Runs a long task in a separate turn, so that no turn has two long tasks. Renders again afterwards. */
   #later(run: () => void): void {
     requestAnimationFrame(() =>
       setTimeout(() => {

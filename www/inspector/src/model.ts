@@ -42,8 +42,9 @@ export const NO_FILTER: FilterState = {
   pendingOnly: false,
 };
 
-/** The time in milliseconds that a frame may spend on new records: if it draws nothing else, and otherwise. */
+/** The time in milliseconds that a frame may spend on new records if it does not update the list or the figures. */
 const TAKE_MS = 9;
+/** The same time for a frame that also updates the list or the figures. */
 const TAKE_DRAWN_MS = 2;
 /** The number of records, and the length of their texts, after which the time is read. */
 const TAKE_COUNT = 250;
@@ -90,7 +91,7 @@ export class Model {
     this.textFilter = new TextFilter(this.core, source, () => this.#changeList());
   }
 
-  /** Returns the address of the server of a link, or an example. */
+  /** Returns the address of the server of a link, or an example address if the link is not a WebSocket. */
   addressOf(link: number): string {
     const name = this.core.links()[link]?.name ?? "";
     return /^wss?:/.test(name) ? name : "ws://127.0.0.1:8080";
@@ -183,7 +184,7 @@ export class Model {
     else this.#changeSummary();
   }
 
-  /** Removes a few records from the queue: at least one, and others while their texts are short. */
+  /** Removes the next records from the queue: at most `TAKE_COUNT`, or fewer if their texts are long. */
   #nextRecords(): TapRecord[] {
     const from = this.#queueAt;
     let length = 0;
@@ -217,7 +218,7 @@ export class Model {
       const record = this.#records.get(seq);
       this.#spaced.delete(seq);
       if (!record) continue;
-      // The record has the number of the missing characters, as a tap writes it for a text that it cuts.
+      // `omitted` counts the missing characters, as in the record of a text that a tap has cut.
       const { text = "", base64, ...rest } = record;
       const omitted = (rest.omitted ?? 0) + (base64 === undefined ? text.length : 0);
       this.#records.set(seq, omitted ? { ...rest, omitted } : rest);
@@ -307,7 +308,7 @@ export class Model {
 
   #changeSummary(): void {
     this.#summaryTimer ??= setTimeout(() => {
-      // Between two frames that take records, the summary would delay the second one.
+      // If a frame that takes records is scheduled, a change of the summary now would delay this frame.
       if (this.#isScheduled) this.#isSummaryDue = true;
       else this.#setSummary();
     }, SUMMARY_MS);

@@ -1,6 +1,6 @@
 import workerUrl from "./regex-worker?worker&url";
 
-/** The time in milliseconds for the test of about 1 MiB of text. */
+/** The longest time in milliseconds for one call of `test`, which has about 1 MiB of text. */
 const TIMEOUT_MS = 2000;
 
 interface ScriptPolicy {
@@ -15,7 +15,7 @@ declare global {
   }
 }
 
-/** The address of a worker is a sink of Trusted Types. The policy accepts only the address of this worker. */
+/** With Trusted Types, only a policy can create the address of a worker. This policy accepts only one address. */
 const policy = window.trustedTypes?.createPolicy("portway-inspector", {
   createScriptURL(url) {
     if (url !== workerUrl) throw new TypeError(`the address of the worker must be ${workerUrl}, got ${url}`);
@@ -36,7 +36,7 @@ export class RegexWorker {
     this.#worker = new Worker(policy?.createScriptURL(workerUrl) ?? workerUrl, { type: "module" });
   }
 
-  /** Returns a byte for each text: 1 if it matches. Rejects after a timeout. The next test must wait for the last. */
+  /** Returns a byte for each text: 1 if it matches. Rejects after a timeout. Calls must not overlap. */
   test(texts: readonly string[]): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {

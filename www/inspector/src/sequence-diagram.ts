@@ -5,7 +5,9 @@ import { Watch } from "../../src/store";
 import type { InspectorContext } from "./context";
 import { clock, visible } from "./format";
 
+/** The number of rows of the list that are drawn. */
 const ROWS = 120;
+/** The heights of a line and of the head, the distance of two lifelines, and the position of the first, in pixels. */
 const LINE = 24;
 const HEAD = 26;
 const COLUMN = 230;

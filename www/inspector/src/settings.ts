@@ -132,7 +132,7 @@ class Settings extends LitElement {
 
   #configure(options: Partial<Options>): void {
     this.context.model.configure(options);
-    // The core replaces a value that is out of range.
+    // The core may have replaced a value that is out of range, so the fields are rendered again.
     this.requestUpdate();
   }
 

@@ -1,7 +1,8 @@
-// Copies of a message for other programs. All are text: no function reads the values of a message.
+// Converts a message to text for other programs: a command, or a test. Params and results are copied as text, without
+// parsing them, so that no value changes.
 import { childrenOf, type JsonNode, rootOf } from "./json-text";
 
-/** The texts of the members of a message that is an object. The last of repeated members counts, as in JSON.parse. */
+/** Returns the texts of the members of an object, by name. The last of repeated members is used, as in JSON.parse. */
 export function membersOf(text: string): Map<string, string> {
   const root = rootOf(text);
   const members = new Map<string, string>();
@@ -31,7 +32,7 @@ export function portwayCall(text: string, address: string): string | undefined {
   return words.join(" ");
 }
 
-/** Returns a test that sends a request, and compares its response, if there is one. */
+/** Returns a test that sends the request. If there is a response, the test expects its result or its error code. */
 export function testOf(request: string, response: string | undefined, address: string): string | undefined {
   const members = membersOf(request);
   const method = stringOf(members.get("method"));

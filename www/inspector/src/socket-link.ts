@@ -34,7 +34,7 @@ export interface SocketPlatform {
   clearTimeout(timer: unknown): void;
 }
 
-/** base · 2^attempt without a random part, at most four seconds: a developer waits for the next attempt. */
+/** The delays double up to four seconds, without a random part. They are short, because a developer waits for them. */
 const POLICY: ReconnectOptions = { base: 500, cap: 4000, jitter: (delay) => delay };
 const CONNECT_TIMEOUT_MS = 10_000;
 const MAX_UNSENT_BYTES = 16 * 1024 * 1024;
@@ -48,7 +48,7 @@ export const browserPlatform: SocketPlatform = {
   clearTimeout: (timer) => clearTimeout(timer as number),
 };
 
-/** A WebSocket that records each message as it crosses, and reconnects. */
+/** A WebSocket that records each sent and each received message, and reconnects. */
 export class SocketLink implements OwnLink {
   readonly id: string;
   readonly name: string;
@@ -116,7 +116,7 @@ export class SocketLink implements OwnLink {
     }
     this.#socket = socket;
     socket.binaryType = "arraybuffer";
-    // Events of an earlier socket are ignored, because a browser may report its end after the next one has opened.
+    // Events of an earlier socket are ignored: a browser may report the end of a socket after the next one has opened.
     const current = (run: () => void) => {
       if (this.#socket === socket) run();
     };

@@ -5,6 +5,7 @@ import { Store } from "../../src/store";
 
 /** The time in milliseconds that a search may take in one turn. */
 const SLICE_MS = 8;
+/** Fewer matches are not pruned. */
 const MIN_PRUNED = 10_000;
 /** The characters that have a meaning in a regular expression. */
 const SYNTAX = /[\\^$.*+?()[\]{}|/]/g;
@@ -32,10 +33,11 @@ export class TextFilter {
   #matches: number[] = [];
   /** The rows that the worker has not tested yet. */
   #untested: number[] = [];
-  /** The text of the last search for a part, if this search has ended. */
+  /** The text of the last search without a regular expression, if this search has ended. */
   #searched: string | undefined;
+  /** The number of the current search. */
   #run = 0;
-  /** The number of matches at which those of dropped rows are removed. */
+  /** If there are more matches than this, the matches of dropped rows are removed. */
   #pruneAt = MIN_PRUNED;
 
   constructor(core: Inspector, source: TextFilterSource, changed: () => void) {
@@ -44,13 +46,13 @@ export class TextFilter {
     this.#changed = changed;
   }
 
-  /** Starts the search for a text. A blank text ends it. */
+  /** Ends the current search, and starts a search for a text. A blank text starts no search. */
   set(text: string, isRegex: boolean): void {
     this.#run += 1;
     this.#worker?.stop();
     this.#worker = undefined;
     this.#part = undefined;
-    // A longer text can match only rows that matched its part.
+    // If the new text contains the text of the last search, only rows that matched that text can match.
     const isLonger = !isRegex && this.#searched !== undefined && text.includes(this.#searched);
     const candidates = isLonger ? this.#matches : undefined;
     this.#searched = undefined;
@@ -67,13 +69,13 @@ export class TextFilter {
     }
   }
 
-  /** Returns a byte for each record: 1 if its text matches. Undefined if no part of a text is searched. */
+  /** Returns a byte for each record: 1 if its text matches. Returns undefined without a filter or for an expression. */
   test(records: readonly TapRecord[]): Uint8Array | undefined {
     const part = this.#part;
     if (!part) return undefined;
     const matches = new Uint8Array(records.length);
     records.forEach(({ text }, index) => {
-      // Only compact JSON can match, and `compact` leaves other text as it is.
+      // The filter is for compact JSON. A text without whitespace is compact, and is not converted.
       if (text !== undefined && part.test(/[ \t\r\n]/.test(text) ? compact(text) : text)) matches[index] = 1;
     });
     return matches;
@@ -90,7 +92,7 @@ export class TextFilter {
     }
   }
 
-  /** Removes the rows that have left the history, once they could be most of the matches. */
+  /** Removes the matches of rows that have left the history, whenever the number of matches has doubled. */
   #prune(): void {
     if (this.#matches.length <= this.#pruneAt) return;
     this.#matches = this.#matches.filter((seq) => this.#source.textOf(seq) !== undefined);
@@ -127,12 +129,13 @@ export class TextFilter {
     void this.#feed();
   }
 
-  #isFeeding = 0;
+  /** The number of the search whose rows are being tested by the worker, or 0. */
+  #feedingRun = 0;
 
   async #feed(): Promise<void> {
     const run = this.#run;
-    if (this.#isFeeding === run) return;
-    this.#isFeeding = run;
+    if (this.#feedingRun === run) return;
+    this.#feedingRun = run;
     while (run === this.#run && this.#worker && this.#untested.length) {
       const { seqs, texts } = this.#nextChunk();
       let matches: Uint8Array;
@@ -152,7 +155,7 @@ export class TextFilter {
       this.#prune();
     }
     if (run !== this.#run) return;
-    this.#isFeeding = 0;
+    this.#feedingRun = 0;
     this.#publish();
   }
 

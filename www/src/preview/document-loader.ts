@@ -2,8 +2,8 @@ import type { ErrorReporter } from "./error-reporter";
 import type { FetchFile } from "./page-fetch";
 
 /**
- * Fetches the document at `url`, and replaces the contents of this document. The scripts of the fetched document run in
- * order, after its body is inserted.
+ * Fetches the document at `url`, and shows its contents in the document of the iframe. The scripts of the fetched
+ * document run in order, after its body is inserted.
  */
 export async function showDocument(url: string, fetchFile: FetchFile, errors: ErrorReporter): Promise<void> {
   const response = await fetchFile(url);

@@ -27,7 +27,8 @@ const LINK_BYTES: usize = 256;
 /// The memory of a record `open` of a link in addition to its line, in bytes.
 const OPEN_BYTES: usize = 64;
 
-/// The links use at most this part of the bytes of a history. A record that exceeds it is refused.
+/// The links of a history use at most its maximum number of bytes divided by this number. A record is refused if the
+/// links would then use more.
 const LINKS_PART: usize = 2;
 
 /// The newest records, and the links to which they belong.
@@ -49,10 +50,11 @@ struct State {
     link_bytes: usize,
     /// The links that are open, or that have a record in `records`.
     links: HashMap<Arc<str>, Link>,
+    /// The number of links that were ever added to `links`.
     opened: u64,
-    /// The dropped messages of all other links.
+    /// The dropped messages of links that are not in `links` anymore.
     forgotten: Counts,
-    /// The last of these links.
+    /// The last link whose messages were added to `forgotten`.
     forgotten_link: Option<Arc<str>>,
     has_ended: bool,
 }
@@ -86,7 +88,7 @@ struct Link {
     opens: VecDeque<Opened>,
     /// The position of the link in the order of all links.
     number: u64,
-    /// The number of records before the last record of the link.
+    /// The position of the last record of the link.
     last: u64,
     /// The messages that were dropped.
     dropped: Counts,
@@ -95,7 +97,7 @@ struct Link {
 #[derive(Debug)]
 struct Opened {
     line: Bytes,
-    /// The number of records before this record.
+    /// The position of this record: the number of all records before it, including dropped ones.
     position: u64,
 }
 
@@ -139,7 +141,7 @@ impl History {
         Lines { history: Arc::clone(self), rest: Vec::new(), open: None, refused: 0 }
     }
 
-    /// Returns a writer for the lines of another program, whose open links are bounded.
+    /// Returns a writer for the lines of another program. The number of open links of the program is bounded.
     pub(super) fn program_writer(self: &Arc<Self>) -> Lines {
         Lines { open: Some(HashSet::new()), ..self.writer() }
     }
@@ -198,7 +200,7 @@ impl State {
             if let Some(link) = self.links.get_mut(&link) {
                 link.dropped.add(direction, count);
             } else {
-                // A record after the `close` of its link.
+                // The link was removed with its `close`, and this record came later.
                 self.forgotten.add(direction, count);
                 self.forgotten_link = Some(Arc::clone(&link));
             }
@@ -210,7 +212,7 @@ impl State {
                 // A link that was opened again after its `close` remains.
                 matches!(kind, Kind::Close) && entry.opens.is_empty()
             }
-            // Without a record `open`, the link has nothing to keep.
+            // A link without a record `open` is removed with its last record.
             Kind::Messages(..) | Kind::Other => entry.opens.is_empty() && entry.last == position,
         };
         if has_ended && let Some(removed) = self.links.remove(&link) {
@@ -240,7 +242,7 @@ pub(crate) struct Lines {
     history: Arc<History>,
     /// The beginning of an incomplete line.
     rest: Vec<u8>,
-    /// The links of another program of which a record was written, and whose last record is not a `close`.
+    /// The open links of another program: the last record of each is not a `close`. `None` for a tap of this process.
     open: Option<HashSet<Arc<str>>>,
     /// The number of lines that were refused.
     refused: u64,

@@ -37,7 +37,8 @@ async fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     let failure = |error: io::Error| Failure::new(UNREACHABLE, error.to_string());
     let files = arguments.files.iter().map(|path| OpenedFile::read(path)).collect::<Result<_, _>>()?;
     let page = Page::load()?;
-    // A pipe or a terminal can block the reads above. Until the signals are registered, a signal ends the process.
+    // A pipe or a terminal can block the reads above. So that a signal then ends the process, the signals are
+    // registered only now.
     let mut signals = Signals::listen().map_err(failure)?;
     let inspector = Inspector::start(arguments.port, "portway inspect", page, files).await?;
     let listener = match &arguments.listen_records {
@@ -88,7 +89,7 @@ impl Inspector {
         self.history.writer()
     }
 
-    /// Ends the server. Waits for pages that still read records, but not for long.
+    /// Ends the server. Waits at most [`TAP_FLUSH_TIMEOUT`] for pages that still read records.
     pub(crate) async fn finish(self) {
         self.history.end();
         self.stop.send_replace(true);

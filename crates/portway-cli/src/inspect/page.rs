@@ -17,10 +17,10 @@ static EMBEDDED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page.rs"
 /// The environment variable that names a folder with a built page. The folder replaces the embedded page.
 pub(super) const PAGE_VARIABLE: &str = "PORTWAY_INSPECTOR_PAGE";
 
-/// The element that shows the page that a command serves it.
+/// The element by which the page recognises that a command serves it.
 const MARK: &[u8] = b"<meta name=\"portway-command\" content=\"session.json\" />";
 
-/// The files of a page, by their paths from its address.
+/// The files of a page, by their paths relative to the address of the page.
 #[derive(Debug)]
 pub(crate) struct Page(HashMap<String, Bytes>);
 
@@ -49,7 +49,7 @@ impl Page {
         let without_document = || failure(format!("{name} must contain index.html"));
         let folder = Path::new(folder);
         fs::read_dir(folder).map_err(unreadable)?;
-        // Another folder, for example a home folder, may be large.
+        // A folder without this file is not read: it may be large, for example a home folder.
         if !folder.join("index.html").try_exists().map_err(unreadable)? {
             return Err(without_document());
         }

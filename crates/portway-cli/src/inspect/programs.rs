@@ -19,7 +19,7 @@ use crate::program::UNREACHABLE;
 /// The pause after an error that may occur again at once, such as too many open files.
 const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The size of a read. A program may hold an incomplete line of this size without a permit.
+/// The size of a read. An incomplete line of a program needs a permit if it is longer than this size.
 const READ_BYTES: usize = 64 * 1024;
 
 /// Listens on a socket file, and prints its path.

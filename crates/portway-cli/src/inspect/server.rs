@@ -182,13 +182,14 @@ impl Shared {
         )
     }
 
-    /// Returns whether `Host` is this server. A page of another site could have its own name resolve to 127.0.0.1.
-    /// `localhost` may resolve to [::1], where another program could listen and receive the token.
+    /// Returns whether `Host` is the IP address and the port of this server. Names are refused: a page of another site
+    /// could have its own name resolve to 127.0.0.1. `localhost` may resolve to [::1], where another program could
+    /// listen and receive the token.
     fn is_own_host(&self, request: &Request<Incoming>) -> bool {
         let Some(host) = single(request.headers(), &header::HOST).filter(|host| *host == self.host()) else {
             return false;
         };
-        // The authority of a request to a proxy must not differ.
+        // A request may also name the host in its target, as requests to proxies do. Both hosts must be equal.
         request.uri().authority().is_none_or(|authority| authority.as_str() == host)
     }
 
@@ -218,7 +219,7 @@ impl Shared {
         json!({ "command": command, "files": names }).to_string().into()
     }
 
-    /// Returns a file of `--open`. Its path is `files/` and its position.
+    /// Returns a file of `--open`. Its path is `files/` and the index of the file.
     fn opened_file(&self, path: &str) -> Option<(Bytes, &'static str)> {
         let index: usize = path.strip_prefix("files/")?.parse().ok()?;
         Some((self.site.files.get(index)?.text.clone(), "text/plain; charset=utf-8"))

@@ -59,7 +59,8 @@ impl LinkCopy {
         }
     }
 
-    /// Records the end of the link. If a close frame has closed a WebSocket, its reason and code replace the arguments.
+    /// Records the end of the link. If a close frame has closed a WebSocket, the frame's reason and code replace the
+    /// arguments.
     pub(super) fn close(&self, reason: &str, code: Option<i64>) {
         let (reason, code) = match self.closing.get() {
             Some((code, reason)) => (reason, Some(i64::from(code))),

@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &TapArguments) -> Result<ExitCode, Failure> {
 
 async fn tap(arguments: &TapArguments) -> Result<ExitCode, Failure> {
     let failure = |error: io::Error| Failure::new(UNREACHABLE, error.to_string());
-    // A pipe can block this read. Until the signals are registered, a signal ends the process.
+    // A pipe can block this read. So that a signal then ends the process, the signals are registered afterwards.
     let page = if arguments.inspect { Some(Page::load()?) } else { None };
     let mut signals = Signals::listen().map_err(failure)?;
     let mut limits = Limits::DEFAULT;

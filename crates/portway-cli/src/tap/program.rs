@@ -131,8 +131,8 @@ fn pass_input(mut program: ProgramInput, mut copies: Copies) -> io::Result<onesh
         let end = pump::pass(&mut stdio::stdin(), &mut program, &mut copies, &Progress::default());
         let _ = sender.send(());
         if end == End::Unwritable {
-            // The program reads nothing more. Standard input is replaced by /dev/null, so that its writer gets an
-            // error, too.
+            // The program reads nothing more. Standard input is replaced by /dev/null, so that the writer of standard
+            // input gets an error, too.
             let _ = null().and_then(|null| rustix::stdio::dup2_stdin(null).map_err(io::Error::from));
         }
     };
@@ -153,8 +153,8 @@ impl Output {
         let shared = Arc::clone(&progress);
         let work = move || {
             pump::pass(&mut program, &mut stdio::stdout(), &mut copies, &shared);
-            // Standard output is replaced by /dev/null, so that its reader receives the end even if the program still
-            // runs.
+            // Standard output is replaced by /dev/null, so that the reader of standard output receives the end even if
+            // the program still runs.
             let _ = null().and_then(|null| rustix::stdio::dup2_stdout(null).map_err(io::Error::from));
             // If the reader of standard output is gone, closing the pipe causes an error in the program.
             drop(program);

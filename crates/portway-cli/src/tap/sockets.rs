@@ -297,7 +297,7 @@ impl OneDirection {
                 self.from.shut_down(Shutdown::Both);
                 self.to.shut_down(Shutdown::Both);
             }
-            // The receiver reads nothing more. The sender gets an error, too.
+            // The program behind `to` reads nothing more. With this shutdown, the sending program gets an error.
             End::Unwritable => self.from.shut_down(Shutdown::Read),
         }
     }

@@ -1,4 +1,4 @@
-//! WebSockets (RFC 6455): the frames of a copy.
+//! Decodes the copy of a WebSocket: the head, the frames and the messages (RFC 6455).
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -44,7 +44,7 @@ pub(super) struct WebSocketCopy {
     max_bytes: usize,
     closing: Arc<Closing>,
     state: State,
-    /// The message whose last frame is not complete.
+    /// The current message. Its last frame is not complete yet.
     message: Message,
     /// The payload of the current control frame.
     control: Vec<u8>,

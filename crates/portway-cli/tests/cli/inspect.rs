@@ -25,7 +25,7 @@ const MAX_CONNECTIONS: usize = 64;
 const MAX_FILE_BYTES: u64 = 134_217_728;
 
 #[test]
-fn only_the_token_of_the_printed_address_is_served() -> Test {
+fn only_paths_with_the_token_of_the_printed_address_are_served() -> Test {
     let (first, second) = (Inspecting::start(&["inspect"])?, Inspecting::start(&["inspect"])?);
     for inspecting in [&first, &second] {
         assert_eq!(inspecting.token.len(), 32, "128 bits in hexadecimal");
@@ -100,7 +100,7 @@ fn a_foreign_host_or_origin_is_refused() -> Test {
             assert_eq!(response.header("access-control-allow-origin"), "");
         }
     }
-    // The authority of a request to a proxy replaces `Host`.
+    // The target of a request may contain a host, as for proxies. This host must be valid, too.
     let request =
         |authority: &str| format!("GET http://{authority}/{token}/ HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n");
     assert_eq!(inspecting.send(&request(&format!("evil.example:{port}")))?.status, 403);
@@ -112,7 +112,7 @@ fn a_foreign_host_or_origin_is_refused() -> Test {
 fn no_other_address_of_the_machine_is_reachable() -> Test {
     let inspecting = Inspecting::start(&["inspect"])?;
     let mut others: Vec<IpAddr> = vec![Ipv6Addr::LOCALHOST.into(), Ipv4Addr::new(127, 0, 0, 2).into()];
-    // The address of the interface to another network. No packet is sent.
+    // `connect` finds the address of the interface to another network, and sends no packet.
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
     if socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).is_ok() {
         others.push(socket.local_addr()?.ip());
@@ -126,7 +126,7 @@ fn no_other_address_of_the_machine_is_reachable() -> Test {
 }
 
 #[test]
-fn the_page_has_its_types_and_its_policy_and_no_other_file_is_found() -> Test {
+fn each_file_of_the_page_has_its_type_and_the_policy_and_no_other_file_is_found() -> Test {
     let inspecting = Inspecting::start(&["inspect"])?;
     let document = inspecting.get("", "")?;
     assert_eq!(
@@ -189,13 +189,13 @@ fn the_page_has_its_types_and_its_policy_and_no_other_file_is_found() -> Test {
 }
 
 #[test]
-fn connections_without_a_request_end_and_others_are_served_after_them() -> Test {
+fn connections_without_a_request_are_ended_so_that_others_are_served() -> Test {
     let inspecting = Inspecting::start(&["inspect"])?;
     let mut silent = Vec::new();
     for _ in 0..MAX_CONNECTIONS {
         silent.push(inspecting.connect()?);
     }
-    // One byte after another does not prolong the time of a head.
+    // A head that arrives byte by byte has the same time limit.
     let mut slow = silent.pop().ok_or("no connection")?;
     let dripping = thread::spawn(move || {
         let start = Instant::now();
@@ -321,7 +321,7 @@ fn a_signal_ends_a_command_that_waits_for_a_pipe() -> Test {
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_portway"));
         let mut child = command.args(arguments).env("PORTWAY_INSPECTOR_PAGE", page).stdin(Stdio::piped()).spawn()?;
-        // The pipe has a reader when the command has opened it.
+        // This `open` succeeds once the command has opened the pipe for reading.
         let start = Instant::now();
         let flags = i32::try_from(OFlags::NONBLOCK.bits())?;
         let writer = loop {

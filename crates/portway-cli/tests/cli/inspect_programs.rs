@@ -1,4 +1,4 @@
-//! `portway inspect --listen-records`: programs that send lines that are not records, or more than the limits.
+//! `portway inspect --listen-records`: programs that send invalid lines, or exceed a limit.
 
 use std::error::Error;
 use std::io::Write;
@@ -79,18 +79,18 @@ fn the_links_of_a_program_are_bounded_and_close_when_it_disconnects() -> Test {
 }
 
 #[test]
-fn few_programs_hold_a_long_line_at_a_time() -> Test {
+fn only_a_few_programs_may_send_a_long_line_at_the_same_time() -> Test {
     let (inspecting, socket, _folder) = start()?;
     let mut page = inspecting.records()?;
-    // The buffer of a socket is smaller, so the command has read a part of this line after the write.
+    // This part of a line is longer than the buffer of a socket. So after the write, the command is reading the line.
     let part = vec![b'x'; 1 << 20];
-    let mut holders = Vec::new();
+    let mut programs = Vec::new();
     for _ in 0..MAX_LONG_LINES {
         let mut program = UnixStream::connect(&socket)?;
         program.write_all(&part)?;
-        holders.push(program);
+        programs.push(program);
     }
-    // The JSON of this message of 10 MiB has twice as many bytes.
+    // The text has 10 MiB. Its JSON has twice as many bytes, because each quote is escaped.
     let text = "\"".repeat(10 << 20);
     let long = message("long", &text);
     let mut waiting = UnixStream::connect(&socket)?;
@@ -106,7 +106,7 @@ fn few_programs_hold_a_long_line_at_a_time() -> Test {
         assert_eq!(page.next()?, Some(record));
     }
     assert!(!written.is_finished());
-    holders.pop();
+    programs.pop();
     assert!(page.next()?.is_some_and(|record| record == long));
     let waiting = written.join().map_err(|_| "the thread panicked")??;
     drop(waiting);

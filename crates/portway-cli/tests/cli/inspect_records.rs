@@ -19,7 +19,7 @@ fn message(number: usize) -> String {
     format!("{{\"jsonrpc\":\"2.0\",\"method\":\"é{number}\"}}")
 }
 
-/// Returns the members of a record that do not depend on the tap.
+/// Returns a record without the members that differ between the taps of one link.
 fn content(record: &Value) -> Value {
     let mut record = record.clone();
     if let Some(record) = record.as_object_mut() {
@@ -80,7 +80,7 @@ fn a_page_reads_the_records_of_the_file_even_if_it_is_opened_later() -> Test {
     Ok(())
 }
 
-/// Adds the numbers of the messages that the records contain, or that they report as left out, by direction.
+/// Returns the number of messages of each direction: those that have a record, and those that a `gap` counts.
 fn counts(records: &[Value]) -> [u64; 2] {
     ["sent", "received"].map(|direction| {
         let of = records.iter().filter(|record| record["direction"] == direction);
@@ -89,7 +89,7 @@ fn counts(records: &[Value]) -> [u64; 2] {
 }
 
 #[test]
-fn a_stopped_page_costs_the_link_nothing_and_its_loss_is_counted() -> Test {
+fn a_page_that_stops_reading_does_not_delay_the_link_and_its_loss_is_counted() -> Test {
     /// More than the history and the buffers of both sockets have room for.
     const MESSAGES: usize = 300;
     const LENGTH: usize = 100_000;

@@ -152,7 +152,7 @@ impl Response {
     }
 }
 
-/// A response with records, whose body is chunked (RFC 9112 §7.1).
+/// A response that contains records. Its body is chunked (RFC 9112 §7.1).
 pub(crate) struct Stream {
     stream: BufReader<TcpStream>,
     /// The records that were received and not returned.

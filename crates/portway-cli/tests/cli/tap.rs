@@ -130,8 +130,7 @@ fn the_corpora_of_all_codecs_pass_unchanged_in_any_pieces() -> Test {
         ("connection", &["auto"]),
         ("websocket", &["content-length"]),
     ] {
-        // One stream has all files, because each command takes some time to start. Random bytes are
-        // between the files.
+        // One stream has all files, because each command takes some time to start. Random bytes are between the files.
         let mut input = Vec::new();
         for path in corpus(name)? {
             input.extend(fs::read(path)?);

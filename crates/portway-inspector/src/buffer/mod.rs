@@ -55,12 +55,13 @@ impl Options {
 
 /// The rows of the history.
 ///
-/// Most rows are dropped from the front. A preferred row at the front is moved to `preferred`, so that a row is dropped
-/// without moving the rows behind it.
+/// Most rows are dropped from the front. A preferred row at the front is moved to `preferred`. Then the row after it is
+/// at the front, and can be dropped without moving the rows behind it.
 #[derive(Debug, Default)]
 pub struct Buffer {
     options: Options,
-    /// Rows that were at the front when older rows were dropped. They are older than all rows in `rows`.
+    /// Rows that were moved here from the front of `rows`, because they were preferred. They are older than all rows in
+    /// `rows`.
     preferred: BTreeMap<u64, Row>,
     /// The rows in `preferred` that are not preferred anymore, for example because their calls were answered.
     not_preferred_anymore: BTreeSet<u64>,
@@ -86,7 +87,7 @@ impl Buffer {
         self.options
     }
 
-    /// Sets the options. Call [`trim`](Self::trim) afterwards. An option out of range becomes the nearest value.
+    /// Sets the options. Call [`trim`](Self::trim) afterwards. A value out of range becomes the nearest valid value.
     pub fn set_options(&mut self, options: Options) {
         self.options =
             Options { limit: options.limit.min(MAX_LIMIT), drop_chunk_size: options.drop_chunk_size.max(1), ..options };
@@ -211,7 +212,7 @@ impl Buffer {
     /// Returns the index of a row in `rows`.
     fn index(&self, seq: u64) -> Option<usize> {
         let first = self.rows.front()?.seq;
-        // Mostly, no row is missing between the front and the row.
+        // Usually, no row is missing between the first row and this row.
         let index = usize::try_from(seq.checked_sub(first)?).ok()?;
         if self.rows.get(index).is_some_and(|row| row.seq == seq) {
             return Some(index);

@@ -7,7 +7,7 @@ use crate::classify::Kind;
 use crate::links::MethodId;
 use crate::record::Direction;
 
-/// A number that stands for an absent one. Times, sizes and sequence numbers are below 2^53.
+/// The value of an absent duration, size or sequence number. Present values are below 2^53.
 const ABSENT: u64 = u64::MAX;
 
 /// A row: everything about a record except its text. A history has up to a million rows, so the fields are compact.
@@ -41,7 +41,7 @@ pub struct Row {
     pub flags: Flags,
     /// The kind.
     pub kind: Kind,
-    /// The direction. Rows of connections have none.
+    /// The direction. Rows of the kinds `Open` and `Close` have none.
     pub direction: Option<Direction>,
     /// The index of the time bucket.
     pub bucket: u8,
@@ -84,13 +84,14 @@ impl Row {
         self.size = size.unwrap_or(ABSENT);
     }
 
-    /// Returns the row of the other half of a call or of a batch.
+    /// Returns the row of the response to this request, or of the request of this response. A batch and its response
+    /// array are partners in the same way.
     #[must_use]
     pub fn partner(&self) -> Option<u64> {
         present(self.partner)
     }
 
-    /// Sets the row of the other half.
+    /// Sets the partner, as [`partner`](Self::partner) returns it.
     pub const fn set_partner(&mut self, partner: u64) {
         self.partner = partner;
     }
@@ -123,7 +124,7 @@ impl Row {
         self.flags.has(Flags::PENDING)
     }
 
-    /// Returns whether the row has an error among its faults.
+    /// Returns whether a finding about the message, or a fault of the row, is an error.
     #[must_use]
     pub fn has_errors(&self) -> bool {
         !self.findings.is_valid()
@@ -133,18 +134,18 @@ impl Row {
             || (self.flags.has(Flags::UNMATCHED) && !self.flags.has(Flags::EXCUSED))
     }
 
-    /// Returns whether the row has a warning among its faults.
+    /// Returns whether a finding about the message, or a fault of the row, is a warning.
     #[must_use]
     pub fn has_warnings(&self) -> bool {
         self.kind == Kind::Gap
             || self.flags.has(Flags::REPEATED_ID)
             || self.flags.has(Flags::EXCUSED)
-            || self.breaks_warnings()
+            || self.has_validator_warnings()
     }
 
     /// Returns whether the validator has a warning about the row.
     #[must_use]
-    pub fn breaks_warnings(&self) -> bool {
+    pub fn has_validator_warnings(&self) -> bool {
         self.findings.iter().any(|rule| rule.severity() == Severity::Warning)
     }
 
@@ -172,7 +173,7 @@ impl Flags {
     pub const ENDED: Self = Self(1 << 2);
     /// No call waited for the response, or for one of the responses in an array.
     pub const UNMATCHED: Self = Self(1 << 3);
-    /// A call with the same id was pending.
+    /// When the request was recorded, another call with the same id was pending.
     pub const REPEATED_ID: Self = Self(1 << 4);
     /// The text is not the whole message.
     pub const CUT: Self = Self(1 << 5);
@@ -184,15 +185,15 @@ impl Flags {
     pub const ONLY_NOTIFICATIONS: Self = Self(1 << 8);
     /// The row is a batch with an error.
     pub const BATCH_ERROR: Self = Self(1 << 9);
-    /// The row passes the filter without its tab.
+    /// The row meets all conditions of the filter except the tab.
     pub const COUNTED: Self = Self(1 << 10);
     /// The row is in the list.
     pub const SHOWN: Self = Self(1 << 11);
 
-    /// The request of an unmatched response may have crossed before the recording, or in a gap.
+    /// The request of an unmatched response may have been sent before the recording began, or in a gap.
     pub const EXCUSED: Self = Self(1 << 12);
 
-    /// An array of responses lacks ids of the batch that it answers in part.
+    /// The row is an array of responses that answers only a part of its batch.
     pub const INCOMPLETE: Self = Self(1 << 13);
 
     /// Returns whether all flags of `other` are set.

@@ -3,9 +3,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// Returns JSON with the complete members of a text whose end is missing. The member within which the text ends becomes
-/// an empty value of its kind, if its kind is clear. In an array, the element within which the text ends is completed
-/// in the same way. For text that is not JSON, the result is not JSON.
+/// Returns the complete members of a text whose end is missing, as JSON. If the text ends within the value of a member,
+/// the result has an empty value of the same kind, or null for a number or a literal. In an array, the element within
+/// which the text ends is completed in the same way. For text that is not JSON, the result is not JSON.
 pub(super) fn complete(text: &str) -> String {
     let mut scan = Scan::default();
     for (index, byte) in text.bytes().enumerate() {
@@ -26,11 +26,11 @@ struct Scan {
     open: Vec<u8>,
     in_string: bool,
     is_escaped: bool,
-    /// The position up to which the text is used, and the value that completes the member after it.
+    /// The result has the text up to this position, and then this value.
     last: (usize, &'static str),
     /// The brackets that are open at `last`.
     open_at_last: Vec<u8>,
-    /// Whether the next token is the first of a value.
+    /// Whether the next token begins the value of a member.
     value_follows: bool,
 }
 
@@ -73,7 +73,7 @@ impl Scan {
         }
     }
 
-    /// Returns whether the innermost bracket is a message, or a batch.
+    /// Returns whether the innermost open bracket is that of the message, of the batch, or of a message in the batch.
     fn is_of_interest(&self) -> bool {
         matches!(self.open.as_slice(), [_] | [b'[', b'{'])
     }

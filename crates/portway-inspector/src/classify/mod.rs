@@ -127,7 +127,7 @@ fn message(element: &Element<'_>) -> Message {
     Message {
         kind,
         id: element.read_id(),
-        // A method with a lone surrogate is shown as the text in the message.
+        // `read_method` cannot decode a lone surrogate. A method with a lone surrogate is shown as in the message.
         method: element.read_method().or_else(|| {
             let is_string = matches!(shape.method, ValueKind::String | ValueKind::TooLong);
             element.method.filter(|_| is_string).map(Into::into)

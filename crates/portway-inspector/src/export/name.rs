@@ -52,8 +52,8 @@ pub fn name(at: u64, filter: NameFilter<'_>, format: Format) -> String {
     }
 }
 
-/// Returns the value in lower case. Runs of other characters than `a` to `z` and digits become one hyphen, except at
-/// the ends of the value.
+/// Returns the value in lower case. A run of characters other than `a` to `z` and digits becomes one hyphen, and is
+/// removed at the start and at the end of the value.
 fn sanitized(value: &str) -> String {
     let mut result = String::new();
     for character in value.chars().flat_map(char::to_lowercase) {
@@ -84,7 +84,7 @@ pub fn iso_time(at: u64) -> String {
     format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
 }
 
-/// Returns the year, the month and the day of a day after 1970-01-01, in the Gregorian calendar.
+/// Returns the year, the month and the day of the date `days` days after 1970-01-01, in the Gregorian calendar.
 const fn date(days: u64) -> (u64, u64, u64) {
     // The algorithm counts years from March 1 of the year 0, so that a leap day is the last day of its year.
     const DAYS_TO_1970: u64 = 719_468;

@@ -1,5 +1,5 @@
-//! HAR files. Chromium adds the messages of a WebSocket to its entry, as `_webSocketMessages`: complete messages with
-//! their time in seconds, and the base64 of binary ones.
+//! Reads HAR files. Chromium adds the messages of a WebSocket to the HAR entry of that WebSocket, as
+//! `_webSocketMessages`: complete messages with their times in seconds. The data of a binary message is base64.
 
 use alloc::format;
 use alloc::string::String;
@@ -96,7 +96,7 @@ fn add_entry(imported: &mut Imported, number: usize, connection: usize, entry: &
     }
 }
 
-/// Returns the record of a message, or `None` if it is not a message.
+/// Returns the record of a message, or `None` if a member of the message has an invalid value.
 fn line(message: &Message<'_>, link: &str) -> Option<String> {
     let at = seconds_to_micros(message.time)?;
     let data = message.data.get();

@@ -1,4 +1,5 @@
-//! Lines of `lsp-devtools record --to-file`. By default, a line is a JSON-RPC message, without its time and its sender.
+//! Reads lines of `lsp-devtools record --to-file`. By default, a line is only a JSON-RPC message, without its time and
+//! its sender.
 //!
 //! With a format such as `{{"source":"{metadata[source]:message-source}","timestamp":"{metadata[timestamp]}",`
 //! `"message":{message:jsonl}}}`, a line also has the sender and the time.
@@ -24,7 +25,7 @@ const LINK: &str = "\"lsp-devtools\"";
 pub(super) struct Line<'t> {
     /// The text of the message.
     message: &'t str,
-    /// The sender, if the line has it. The owner of the link is the client.
+    /// The direction as the client sees it, if the line has the sender.
     direction: Option<Direction>,
     /// The time, if the line has it.
     at: Option<u64>,
@@ -116,7 +117,7 @@ impl Directions {
             let request = id.and_then(|id| {
                 let pending = self.requests.get_mut(&id)?;
                 let wanted = line.direction.map(Direction::opposite);
-                let index = wanted.map_or(Some(0), |wanted| pending.iter().position(|request| *request == wanted));
+                let index = wanted.map_or(Some(0), |wanted| pending.iter().position(|direction| *direction == wanted));
                 pending.remove(index?)
             });
             return line.direction.unwrap_or_else(|| request.map_or(Direction::Received, Direction::opposite));

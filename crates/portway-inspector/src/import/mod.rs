@@ -1,6 +1,6 @@
 //! Reads files of recorded messages, and converts them to records, as lines of JSON.
 //!
-//! The texts of messages pass as the JSON strings of the file, so that no character of them changes.
+//! The texts of messages are copied as JSON strings, without decoding them, so that no character changes.
 
 mod har;
 mod lsp_devtools;
@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
-/// Maximum number of problems that are listed. Further problems are only counted.
+/// Maximum number of problems that are listed. Further problems are not reported.
 pub const MAX_PROBLEMS: usize = 1_000;
 
 /// The format of a file.
@@ -82,8 +82,8 @@ pub fn import(text: &str) -> Imported {
     }
 }
 
-/// Iterates over the lines with content, and their numbers. An exported array has one record per line, so its brackets
-/// and commas are skipped.
+/// Iterates over the lines with content, and their numbers. A file with an exported JSON array has one record per line.
+/// The brackets of the array and the commas after its records are skipped.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let numbered = (1..).zip(text.lines());
     let content = numbered.map(|(number, line)| {
@@ -103,7 +103,7 @@ fn problem(line: usize, reason: &str) -> Problem {
     Problem { line, reason: reason.to_owned() }
 }
 
-/// Adds a problem, unless there are too many.
+/// Adds a problem, unless there are already [`MAX_PROBLEMS`] problems.
 fn add_problem(problems: &mut Vec<Problem>, line: usize, reason: &str) {
     if problems.len() < MAX_PROBLEMS {
         problems.push(problem(line, reason));

@@ -1,4 +1,4 @@
-//! Records of a tap, one JSON object per line, or an exported array.
+//! Reads records of a tap: lines with one JSON object each, or an exported array.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;

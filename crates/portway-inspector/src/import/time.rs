@@ -1,4 +1,4 @@
-//! Times in files.
+//! Reads the times of messages in files.
 
 /// Returns the microseconds since 1970-01-01 UTC of a time in ISO 8601, for example `2026-01-31T12:34:56.789Z` or
 /// `2026-01-31 12:34:56.789012+01:00`. A time without an offset is in UTC. Returns `None` for other texts.
@@ -25,7 +25,7 @@ pub(super) fn iso_micros(text: &str) -> Option<u64> {
     u64::try_from((minutes * 60 + second) * 1_000_000 + micros).ok()
 }
 
-/// Returns the whole seconds of a time without a fraction.
+/// Returns the seconds of a time that has no fraction, or `0` for a time without seconds.
 fn time_second(text: &str) -> Option<&str> {
     let mut parts = text.split(['T', ' ']).nth(1)?.split(['Z', 'z', '+', '-']).next()?.split(':').skip(2);
     Some(parts.next().unwrap_or("0"))

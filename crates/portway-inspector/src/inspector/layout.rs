@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Inspector, RowView};
 use crate::rows::{Entry, Placed, Scroll, bucket_name, pixels};
 
-/// The number of entries before and after the viewport that the page draws, too.
+/// A layout also has this number of entries before the viewport, and after it.
 const OVERSCAN: u32 = 5;
 
 /// The largest number of entries of one layout.
@@ -72,12 +72,12 @@ impl Inspector {
         Scroll::new(pixels(self.list.height()), viewport, self.options.max_height)
     }
 
-    /// Returns the part of the list that a viewport of a height shows at a scroll position, both in pixels.
+    /// Returns the part of the list that a viewport of the height `viewport` shows at `scroll_top`, both in pixels.
     #[must_use]
     pub fn layout(&self, scroll_top: f64, viewport: f64) -> Layout {
         let scroll = self.scroll(viewport);
         let list_top = scroll.list_top(scroll_top);
-        // If the position is beyond the end, the page draws for the last position of the element.
+        // A position beyond the end has the same layout as the last position.
         let scroll_top = if scroll_top.is_nan() { 0.0 } else { scroll_top.clamp(0.0, scroll.end()) };
         let first = self.entry_at(list_top);
         let mut rows = Vec::new();
@@ -164,7 +164,8 @@ impl Inspector {
         seqs.take(count as usize).filter_map(|seq| self.row(seq)).collect()
     }
 
-    /// Returns the row that is `by` rows after a row in the list, or the nearest. Returns `None` if the list is empty.
+    /// Returns the row that is `by` rows after the row `seq` in the list, or the last or first row. Returns `None` if
+    /// the list is empty.
     #[must_use]
     pub fn step(&self, seq: u64, by: i32) -> Option<u64> {
         let start = self.list.row_from(seq)?;

@@ -56,7 +56,7 @@ impl Inspector {
         let Some(direction) = row.direction else { return };
         let answered_batch = self.find_answered_batch(row, direction, &messages);
         let mut batch = Batch::default();
-        // The calls of this batch must not be answered by responses in the same array, which has the same direction.
+        // A response in this array ends no call of this array: `answer` looks for calls of the opposite direction.
         for (index, message) in messages.into_iter().enumerate() {
             let item = self.link_item(row, direction, index, message, &mut batch);
             if batch.items.len() < MAX_BATCH_ITEMS {
@@ -151,8 +151,8 @@ impl Inspector {
         self.links.update(row.link, |link| link.pending += 1);
     }
 
-    /// Ends the call that a response answers. Returns `None` if no call waited for the response. The returned method
-    /// has a reference, which the caller passes on.
+    /// Ends the call that a response answers. Returns `None` if no call waited for the response. The returned call has
+    /// a reference to its method, and the caller must store or release this reference.
     fn answer(
         &mut self,
         row: &mut Row,
@@ -168,7 +168,7 @@ impl Inspector {
             let is_excused = matches!(reason, Reason::IncompleteRecording { .. });
             let was_unmatched = row.flags.has(Flags::UNMATCHED);
             row.flags.set(Flags::UNMATCHED, true);
-            // An array of responses is excused if each of its unmatched responses is.
+            // An array of responses is excused if each of its unmatched responses is excused.
             row.flags.set(Flags::EXCUSED, is_excused && (!was_unmatched || row.flags.has(Flags::EXCUSED)));
             self.reasons.entry(row.seq).or_insert(reason);
             self.figures.unmatched += 1;
@@ -190,8 +190,8 @@ impl Inspector {
         Some(Answered { place, call, elapsed })
     }
 
-    /// Marks the request of an answered call.
-    fn mark_answered(&mut self, place: CallPlace, response: u64, elapsed: u64, is_array: bool) {
+    /// Marks the request of an answered call. `is_in_array` is true if the response is in an array of responses.
+    fn mark_answered(&mut self, place: CallPlace, response: u64, elapsed: u64, is_in_array: bool) {
         let is_pending = match self.batches.get_mut(&place.seq) {
             None => false,
             Some(batch) => {
@@ -211,8 +211,8 @@ impl Inspector {
             if is_single {
                 request.set_partner(response);
                 request.set_elapsed(elapsed);
-            } else if !is_pending && !is_array {
-                // The last call of a batch was answered outside of an array.
+            } else if !is_pending && !is_in_array {
+                // The response is not in an array, and has ended the last pending call of the batch.
                 request.set_elapsed(elapsed);
             }
         });
@@ -304,7 +304,7 @@ impl Inspector {
         }
     }
 
-    /// Removes a call that has no response from the figures.
+    /// Removes a call without a response from the figures of pending calls.
     pub(super) fn release_call(&mut self, call: &Call) {
         let figures = self.statistics.of(call.link, call.method, &mut self.methods);
         figures.pending = figures.pending.saturating_sub(1);

@@ -63,12 +63,12 @@ struct Batch {
     has_ended: bool,
 }
 
-/// The reason for a flag of a row, for its explanation.
+/// Why a row has a flag such as `UNMATCHED`. `faults` converts the reason to a sentence for the page.
 #[derive(Clone, Debug)]
 enum Reason {
     /// Another call with the same id was pending.
     RepeatedId { other: u64 },
-    /// The link closed before the response. The row of the close, or of the `open` record of the next connection.
+    /// The link closed before the response. `close` is the row of the `close` record, or of the next `open` record.
     Ended { close: u64 },
     /// The response has the id null.
     NullId,
@@ -76,15 +76,15 @@ enum Reason {
     NoId,
     /// The call with this id already has a response.
     SecondResponse { first: u64 },
-    /// A pending call has the same text as its id, and another type.
+    /// A pending call has an id with the same text, but of another type.
     OtherType { call: u64, id: Id },
-    /// Exactly one call was pending.
+    /// No call had this id, and exactly one call was pending.
     OnlyPending { call: u64, id: Id },
     /// The request may be missing, because the recording is incomplete.
     IncompleteRecording { lost: u64 },
     /// No call had this id.
     Unknown,
-    /// An array of responses lacks ids of the batch that it answers in part.
+    /// An array of responses answers only a part of its batch.
     IncompleteBatch { batch: u64, missing: Vec<Id> },
 }
 
@@ -147,11 +147,11 @@ impl Inspector {
         self.next_seq
     }
 
-    /// Takes a record in. The record gets the next sequence number, and a row, unless it is not a record.
+    /// Takes a record in. The record gets the next sequence number, and if it is valid, also a row.
     ///
     /// # Errors
     ///
-    /// Returns the reason why this is not a record, or why it has no row.
+    /// Returns the reason why the record has no row.
     pub fn take(&mut self, record: &Record<'_>) -> Result<text::Length, &'static str> {
         let seq = self.next_seq;
         self.next_seq += 1;
@@ -295,7 +295,7 @@ impl Inspector {
         dropped
     }
 
-    /// Removes all rows, pending calls and figures. The links stay. Sequence numbers go on.
+    /// Removes all rows, pending calls and figures. The links stay. Sequence numbers continue.
     pub fn clear(&mut self) {
         let rows: Vec<u64> = self.buffer.iter().map(|row| row.seq).collect();
         self.dropped.rows.extend(rows);
@@ -321,7 +321,7 @@ impl Inspector {
         &self.options
     }
 
-    /// Sets the options, and drops rows and texts at once if a limit is lower. Options out of range become the nearest
+    /// Sets the options. A reduced limit drops rows and texts at once. A value out of range becomes the nearest valid
     /// value.
     pub fn set_options(&mut self, options: Options) {
         let heights = self.options.heights;

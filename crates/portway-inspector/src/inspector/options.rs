@@ -16,7 +16,7 @@ pub struct Options {
     pub buffer: buffer::Options,
     /// The heights of rows.
     pub heights: Heights,
-    /// The height of the highest element of the page, in pixels.
+    /// The largest height of the element that contains the rows, in pixels.
     pub max_height: f64,
     /// The names of error codes: those of the profile that the user has chosen.
     pub code_names: BTreeMap<i64, String>,
@@ -62,7 +62,7 @@ impl Options {
     }
 }
 
-/// Some options, as the page passes them. The others keep their values.
+/// The options that the page passes. An absent option keeps its value.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct OptionsPatch {
@@ -106,8 +106,7 @@ pub struct OptionsView {
 }
 
 impl Options {
-    /// Returns these options with the values of a patch. A number that is not a number becomes the default; a negative
-    /// one becomes 0.
+    /// Returns these options with the values of a patch. NaN becomes the default, and a negative number becomes 0.
     #[must_use]
     pub fn patched(&self, patch: OptionsPatch) -> Self {
         let mut options = self.clone();

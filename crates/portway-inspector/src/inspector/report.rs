@@ -18,10 +18,10 @@ use crate::filter::Counts;
 use crate::links::{self, Link, MethodFigures, MethodId, State, Traffic};
 use crate::record::Direction;
 
-/// The number of earlier calls of a method in a detail.
+/// Maximum number of earlier calls of a method in a detail.
 const MAX_EARLIER: usize = 20;
 
-/// The number of messages of a batch in a detail.
+/// Maximum number of messages of a batch in a detail.
 const MAX_ITEMS: usize = 1_000;
 
 /// A row, for the page.
@@ -54,9 +54,9 @@ pub struct RowView {
     pub calls: CallState,
     /// Whether no call waited for this response.
     pub unmatched: bool,
-    /// Whether the row has an error among its faults.
+    /// Whether a finding about the message, or a fault of the row, is an error.
     pub has_errors: bool,
-    /// Whether the row has a warning among its faults.
+    /// Whether a finding about the message, or a fault of the row, is a warning.
     pub has_warnings: bool,
     /// Whether the text is not the whole message.
     pub is_cut: bool,
@@ -71,7 +71,7 @@ pub struct Detail {
     /// The row.
     #[serde(flatten)]
     pub row: RowView,
-    /// The row of the other half.
+    /// The row of the response to this request, or of the request of this response.
     pub partner: Option<u64>,
     /// The messages of a batch.
     pub batch: Vec<ItemView>,
@@ -99,7 +99,7 @@ pub struct ItemView {
     pub calls: CallState,
     /// Whether no call waited for this response.
     pub unmatched: bool,
-    /// The row of the other half.
+    /// The row of the response to this request, or of the request of this response.
     pub partner: Option<u64>,
     /// The duration of the call, in microseconds.
     pub elapsed: Option<u64>,
@@ -281,8 +281,8 @@ impl Inspector {
         }
     }
 
-    /// Returns the previous requests of the same method on the same link. For a response, its own request is not
-    /// earlier.
+    /// Returns the previous requests of the same method on the same link. For a response, these are the requests before
+    /// the one that it answers.
     fn earlier(&self, row: &Row) -> Vec<u64> {
         if !row.method.is_some() || !matches!(row.kind, Kind::Request | Kind::Result | Kind::Error) {
             return Vec::new();
@@ -367,7 +367,7 @@ impl Inspector {
         rows.take(count).map(|row| self.view(row)).collect()
     }
 
-    /// Returns the figures of each method on all links or on one, most calls first.
+    /// Returns the figures of each method on all links, or on one. The method with the most calls is the first.
     #[must_use]
     pub fn statistics(&self, link: Option<u32>) -> Vec<MethodView> {
         let mut merged: BTreeMap<MethodId, MethodFigures> = BTreeMap::new();

@@ -41,7 +41,7 @@ impl Inspector {
     }
 
     /// Removes a row from the list if its state does not pass the filter anymore, for example because its call was
-    /// answered. A state never passes a filter that it did not pass before, except the filter for errors.
+    /// answered. Does not add rows: only the filter for errors may pass a row that it did not pass before.
     pub(super) fn reconsider(&mut self, seq: u64) {
         self.revision += 1;
         let Some(row) = self.buffer.get(seq).filter(|row| row.flags.has(Flags::COUNTED)) else { return };
@@ -81,7 +81,7 @@ impl Inspector {
         self.revision += 1;
     }
 
-    /// From now on, new rows are not shown.
+    /// Until [`resume`](Self::resume), new rows are not shown.
     pub fn pause(&mut self) {
         self.paused_from.get_or_insert(self.next_seq);
     }

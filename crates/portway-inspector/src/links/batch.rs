@@ -10,12 +10,12 @@ pub enum BatchMatch {
     /// The array has every pending id of the batch.
     #[default]
     All,
-    /// The array has a pending id of the batch.
+    /// The array has at least one pending id of the batch.
     Any,
 }
 
-/// Returns whether an array of responses with the ids `responses` answers a batch with the pending ids `pending`. The
-/// order of ids and other ids in the array have no effect. A batch without a pending id is never answered.
+/// Returns whether an array of responses answers a batch. `pending` are the pending ids of the batch. `has_response`
+/// returns whether the array has a response with this id. A batch without a pending id is never answered.
 #[must_use]
 pub fn answers<'i>(
     pending: impl IntoIterator<Item = &'i Id>,

@@ -30,7 +30,7 @@ pub struct Call {
     pub link: u32,
     /// The direction of the request.
     pub direction: Direction,
-    /// The id, as ids are compared.
+    /// The id in the form in which ids are compared, as `matching` returns it.
     pub id: Id,
     /// The method.
     pub method: MethodId,
@@ -134,8 +134,8 @@ impl Calls {
         places.into_iter().filter_map(|place| Some((place, self.remove(place)?))).collect()
     }
 
-    /// Marks the calls of a row, because the row has left the history. Returns calls beyond the limit, which are not
-    /// known anymore.
+    /// Marks the calls of a row as calls without a row, because the row has left the history. Removes and returns the
+    /// oldest calls beyond [`MAX_CALLS_WITHOUT_ROW`].
     pub fn forget_row(&mut self, seq: u64) -> Vec<Call> {
         let range = CallPlace { seq, item: 0 }..=CallPlace { seq, item: u32::MAX };
         for (place, call) in self.by_place.range_mut(range) {

@@ -2,7 +2,8 @@
 
 use alloc::vec::Vec;
 
-/// The bits of a duration that its group keeps. Durations in a group differ by at most 1/64.
+/// The number of bits after the leading bit that are equal in all durations of a group. So these durations differ by at
+/// most 1/64.
 const PRECISION: u32 = 6;
 
 /// Counts durations in groups whose width is proportional to the duration. A quantile has an error of at most 1 %.

@@ -22,8 +22,8 @@ pub fn matching(id: Id) -> Id {
     }
 }
 
-/// Returns the id, or for a long id, a string with its beginning, its length and a hash. Equal ids remain equal, and
-/// different ids remain different, except for collisions of the hash.
+/// Returns a short id as it is. A long id becomes a string with its beginning, its length and a hash. Equal ids remain
+/// equal, and different ids remain different, except for collisions of the hash.
 #[must_use]
 pub fn bounded(id: Id) -> Id {
     let (kind, text) = match &id {

@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-/// Maximum length of a stored name, in characters. The page has the text of the message for the rest.
+/// Maximum length of a stored name, in characters. The text of the message, which the page stores, has the whole name.
 pub const MAX_METHOD_LENGTH: usize = 200;
 
 /// Refers to a name in [`Methods`].

@@ -19,12 +19,12 @@ const MAX_TEXT_LENGTH: usize = 200;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// There was no record of a connection.
+    /// There was no `open` or `close` record.
     #[default]
     Unknown,
-    /// The last record of a connection opened it.
+    /// The last `open` or `close` record is an `open` record.
     Open,
-    /// The last record of a connection closed it.
+    /// The last `open` or `close` record is a `close` record.
     Closed,
 }
 

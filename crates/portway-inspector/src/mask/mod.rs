@@ -1,5 +1,5 @@
-//! Masks secrets in texts: the values of members with a name of a secret, and strings in arrays that begin with
-//! `token:`, as aria2 sends them.
+//! Masks secrets in texts: the values of members whose name is that of a secret, and elements of arrays that are
+//! strings beginning with `token:`, as aria2 sends them.
 //!
 //! The scan accepts any text: JSON, JSON whose end is missing, and lines of headers. It does not decode JSON inside of
 //! strings.
@@ -10,30 +10,30 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-pub use names::{MAX_NAMES, Masks};
+pub use names::{MAX_NAMES, SecretNames};
 
 /// The JSON that replaces a masked value.
 pub const MASK: &str = "\"***\"";
 
-/// The beginning of strings in arrays that are masked.
+/// A string in an array is masked if it begins with this text.
 const SECRET_PREFIX: &str = "token:";
 
-/// Returns the parts of a text to mask, in bytes. The parts ascend, and do not overlap.
+/// Returns the parts of `text` to mask, in bytes. The parts ascend, and do not overlap.
 #[must_use]
-pub fn spans(text: &str, masks: &Masks) -> Vec<Range<usize>> {
+pub fn spans(text: &str, names: &SecretNames) -> Vec<Range<usize>> {
     if text.trim_start().starts_with(['{', '[']) {
-        Scan { text, masks, open: Vec::new(), spans: Vec::new() }.run()
+        Scan { text, names, open: Vec::new(), spans: Vec::new() }.run()
     } else {
-        header_spans(text, masks)
+        header_spans(text, names)
     }
 }
 
-/// Returns the text with each part replaced by [`MASK`]. JSON remains JSON.
+/// Returns the text with each secret replaced by [`MASK`]. JSON remains JSON.
 #[must_use]
-pub fn mask(text: &str, masks: &Masks) -> String {
+pub fn mask(text: &str, names: &SecretNames) -> String {
     let mut result = String::with_capacity(text.len());
     let mut from = 0;
-    for span in spans(text, masks) {
+    for span in spans(text, names) {
         result.push_str(text.get(from..span.start).unwrap_or_default());
         result.push_str(MASK);
         from = span.end;
@@ -63,7 +63,8 @@ enum Open {
         name_follows: bool,
         /// Whether the name of the current member is that of a secret.
         is_secret: bool,
-        /// Whether the name of the current member is `entries`: the description of a map has pairs there.
+        /// Whether the name of the current member is `entries`. A tap describes a `Map` as an object whose `entries`
+        /// are pairs of a name and a value.
         is_entries: bool,
     },
     Array {
@@ -80,7 +81,7 @@ enum Open {
 
 struct Scan<'t> {
     text: &'t str,
-    masks: &'t Masks,
+    names: &'t SecretNames,
     open: Vec<Open>,
     spans: Vec<Range<usize>>,
 }
@@ -121,8 +122,8 @@ impl Scan<'_> {
         position + 1
     }
 
-    /// Handles a name or a value that begins at `position`. Returns the position after it, or for an array or object
-    /// that is not masked, the position after its bracket.
+    /// Handles a name or a value that begins at `position`. Returns the position after it. Of an array or object that
+    /// is not masked, only the opening bracket is handled.
     fn value_or_name(&mut self, position: usize, byte: u8) -> usize {
         match self.open.last().copied() {
             Some(Open::Object { name_follows: true, .. }) if byte == b'"' => return self.name(position),
@@ -154,7 +155,7 @@ impl Scan<'_> {
     fn name(&mut self, position: usize) -> usize {
         let end = end_of_value(self.text, position);
         let name = self.string(position, end);
-        let secret = self.masks.has(&name);
+        let secret = self.names.has(&name);
         if let Some(Open::Object { is_secret, is_entries, .. }) = self.open.last_mut() {
             (*is_secret, *is_entries) = (secret, name == "entries");
         }
@@ -168,7 +169,7 @@ impl Scan<'_> {
         if string.starts_with(SECRET_PREFIX) {
             self.spans.push(position..end);
         } else if is_name {
-            let secret = self.masks.has(&string);
+            let secret = self.names.has(&string);
             if let Some(Open::Array { is_secret, .. }) = self.open.last_mut() {
                 *is_secret = secret;
             }
@@ -184,14 +185,14 @@ impl Scan<'_> {
         end
     }
 
-    /// Decodes a string, also one whose end is missing.
+    /// Decodes a string. If its end is missing, its escapes stay as they are.
     fn string(&self, start: usize, end: usize) -> String {
         let json = self.text.get(start..end).unwrap_or_default();
         serde_json::from_str(json).unwrap_or_else(|_| json.trim_matches('"').into())
     }
 }
 
-/// Returns the end of the value that begins at `start`, or of the text.
+/// Returns the end of the value that begins at `start`. If that end is missing, returns the end of the text.
 fn end_of_value(text: &str, start: usize) -> usize {
     let bytes = text.as_bytes().get(start..).unwrap_or_default();
     let mut depth = 0_usize;
@@ -224,9 +225,9 @@ fn end_of_value(text: &str, start: usize) -> usize {
     text.len()
 }
 
-/// Returns the values in a text that is not JSON: after a name and a colon, the rest of the line; after a name and an
-/// equals sign, the text up to `&`, `;` or whitespace.
-fn header_spans(text: &str, masks: &Masks) -> Vec<Range<usize>> {
+/// Returns the secret values in a text that is not JSON. A value after a name and a colon is the rest of the line. A
+/// value after a name and an equals sign is the text up to `&`, `;` or whitespace.
+fn header_spans(text: &str, names: &SecretNames) -> Vec<Range<usize>> {
     let mut spans: Vec<Range<usize>> = Vec::new();
     for (index, separator) in text.match_indices([':', '=']) {
         if spans.last().is_some_and(|last| index < last.end) {
@@ -236,7 +237,7 @@ fn header_spans(text: &str, masks: &Masks) -> Vec<Range<usize>> {
         let is_of_name = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_');
         let name = before.trim_end_matches([' ', '\t', '"', '\'']);
         let start = name.trim_end_matches(is_of_name).len();
-        if !name.get(start..).is_some_and(|name| masks.has(name)) {
+        if !name.get(start..).is_some_and(|name| names.has(name)) {
             continue;
         }
         let rest = text.get(index + 1..).unwrap_or_default();
@@ -263,7 +264,7 @@ mod tests {
     use super::*;
 
     fn masked(text: &str) -> String {
-        mask(text, &Masks::new(["*key", "PIN"]))
+        mask(text, &SecretNames::new(["*key", "PIN"]))
     }
 
     #[test]
@@ -293,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_in_arrays_that_begin_with_token_are_masked() {
+    fn elements_of_arrays_that_begin_with_token_are_masked() {
         let text =
             r#"{"method":"aria2.tellActive","params":["token:s3cret",["token:x"],"tok","a token:"],"x":"token:y"}"#;
         let expected = r#"{"method":"aria2.tellActive","params":["***",["***"],"tok","a token:"],"x":"token:y"}"#;
@@ -307,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn cut_and_broken_json_is_masked_as_far_as_it_goes() {
+    fn secrets_before_the_end_of_cut_or_broken_json_are_masked() {
         for (text, expected) in [
             (r#"{"a":1,"password":"begi"#, r#"{"a":1,"password":"***""#),
             (r#"{"password":{"a":[1,"b"#, r#"{"password":"***""#),
@@ -333,7 +334,7 @@ mod tests {
     #[test]
     fn spans_are_in_utf16_code_units_for_javascript() {
         let text = "{\"é😀\":1,\"token\":\"😀\",\"secret\":2}".to_owned();
-        let found = utf16_spans(&text, &spans(&text, &Masks::default()));
+        let found = utf16_spans(&text, &spans(&text, &SecretNames::default()));
         let units: Vec<u16> = text.encode_utf16().collect();
         let part = |start: u32, end: u32| units.get(start as usize..end as usize).map(String::from_utf16_lossy);
         let parts: Vec<Option<String>> =

@@ -3,25 +3,26 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// The endings of names that are masked without options, in lower case without hyphens and underscores.
+/// A name with one of these endings is that of a secret, without any option. The name is compared in lower case,
+/// without hyphens and underscores.
 const ENDINGS: [&str; 4] = ["password", "token", "secret", "authorization"];
 
-/// Names that have such an ending and are not secrets: tokens of progress in the Language Server Protocol and the Model
-/// Context Protocol.
+/// Names that have such an ending, although their values are not secrets: tokens of progress in the Language Server
+/// Protocol and the Model Context Protocol.
 const EXCEPTIONS: [&str; 3] = ["progresstoken", "workdonetoken", "partialresulttoken"];
 
 /// Maximum number of names in the options. Further names are ignored.
 pub const MAX_NAMES: usize = 100;
 
-/// The names of members that are masked.
+/// The names of members whose values are masked.
 #[derive(Clone, Debug, Default)]
-pub struct Masks {
-    /// Names in lower case. `*` stands for any characters.
+pub struct SecretNames {
+    /// The names in addition to the usual ones, in lower case. `*` stands for any characters.
     names: Vec<String>,
 }
 
-impl Masks {
-    /// Creates masks with names in addition to the usual ones. `*` stands for any characters. Case has no effect.
+impl SecretNames {
+    /// Adds names to the usual ones. `*` stands for any characters. Case has no effect.
     pub fn new(names: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         let names = names.into_iter().map(|name| name.as_ref().to_lowercase().to_string());
         Self { names: names.filter(|name| !name.is_empty()).take(MAX_NAMES).collect() }
@@ -37,7 +38,7 @@ impl Masks {
     }
 }
 
-/// Returns whether a name has the form of a pattern, in which `*` stands for any characters.
+/// Returns whether `name` matches `pattern`. In the pattern, `*` stands for any characters.
 fn matches(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut name) = name.strip_prefix(first) else { return false };

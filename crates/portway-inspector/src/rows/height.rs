@@ -3,7 +3,7 @@
 use crate::buffer::Row;
 use crate::classify::Kind;
 
-/// The parts of a pixel in which heights are counted. Sums of integers have no rounding errors.
+/// Heights are counted in 64ths of a pixel, because sums of integers have no rounding errors.
 pub const UNITS_PER_PIXEL: f64 = 64.0;
 
 /// The largest height of one row, in pixels.
@@ -16,7 +16,7 @@ pub struct Heights {
     pub is_heuristic: bool,
     /// The height of the header of a time bucket, in pixels.
     pub header: f64,
-    /// The height of a row without additions, in pixels.
+    /// The height of a row, in pixels. The heuristic may add to it.
     pub message: f64,
 }
 
@@ -50,7 +50,7 @@ impl Heights {
             _ => 0,
         };
         let errors = if row.findings.is_valid() { 0 } else { 12 };
-        let warnings = if row.breaks_warnings() { 8 } else { 0 };
+        let warnings = if row.has_validator_warnings() { 8 } else { 0 };
         items.saturating_add(length + errors + warnings)
     }
 }

@@ -49,6 +49,7 @@ struct Place {
 #[derive(Clone, Copy, Debug, Default)]
 struct Bucket {
     rows: u32,
+    /// The key of the header.
     header: Option<u64>,
 }
 
@@ -107,7 +108,7 @@ impl List {
 
     /// Removes a row, and the header of its bucket if it was the last row of its bucket.
     pub fn remove(&mut self, seq: u64, bucket: u8) {
-        if !self.empty(key_of(seq)) {
+        if !self.remove_entry(key_of(seq)) {
             return;
         }
         if let Some(rows) = self.buckets.get_mut(usize::from(bucket)) {
@@ -115,7 +116,7 @@ impl List {
             if rows.rows == 0
                 && let Some(header) = rows.header.take()
             {
-                self.empty(header);
+                self.remove_entry(header);
             }
         }
         let live = self.len() as usize;
@@ -125,7 +126,7 @@ impl List {
     }
 
     /// Removes the entry with a key. Returns whether there was one.
-    fn empty(&mut self, key: u64) -> bool {
+    fn remove_entry(&mut self, key: u64) -> bool {
         let Some(index) = self.index(key) else { return false };
         self.set_height_at(index, 0);
         true

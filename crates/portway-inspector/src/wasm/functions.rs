@@ -1,4 +1,4 @@
-//! The functions of the page that need no inspector.
+//! The exported functions that need no `Inspector`.
 
 use std::ops::Range;
 use std::string::{String, ToString};
@@ -15,7 +15,7 @@ use super::{from_js, to_js};
 use crate::export::{self, NameFilter};
 use crate::filter::FilterValues;
 use crate::import;
-use crate::mask::{self, Masks};
+use crate::mask::{self, SecretNames};
 use crate::{inspector, text};
 
 #[derive(Serialize)]
@@ -60,29 +60,30 @@ struct MaskOptions {
 }
 
 impl MaskOptions {
-    fn masks(self) -> Masks {
-        Masks::new(self.names.unwrap_or_default())
+    fn secret_names(self) -> SecretNames {
+        SecretNames::new(self.names.unwrap_or_default())
     }
 }
 
 #[wasm_bindgen(js_name = maskSpans, skip_typescript)]
 pub fn mask_spans(text: &str, masks: JsValue) -> Result<Uint32Array, JsValue> {
     let options: MaskOptions = from_js(masks)?;
-    let spans = mask::utf16_spans(text, &mask::spans(text, &options.masks()));
+    let spans = mask::utf16_spans(text, &mask::spans(text, &options.secret_names()));
     Ok(Uint32Array::from(spans.as_slice()))
 }
 
 #[wasm_bindgen(js_name = mask, skip_typescript)]
 pub fn mask_text(text: &JsString, masks: JsValue) -> Result<JsString, JsValue> {
     let options: MaskOptions = from_js(masks)?;
-    Ok(masked(text, &options.masks()))
+    Ok(masked(text, &options.secret_names()))
 }
 
-/// Returns the text with its secrets replaced. The other parts are those of the JavaScript string, which may have lone
-/// surrogates. Such a surrogate is one code unit in Rust, too.
-fn masked(text: &JsString, masks: &Masks) -> JsString {
+/// Returns the text with its secrets replaced. The other parts are copied from the JavaScript string, because a Rust
+/// string cannot contain lone surrogates. In the Rust string, a character of one code unit replaces each of them, so
+/// both strings have the same positions.
+fn masked(text: &JsString, names: &SecretNames) -> JsString {
     let rust = String::from(text);
-    let spans: Vec<Range<usize>> = mask::spans(&rust, masks);
+    let spans: Vec<Range<usize>> = mask::spans(&rust, names);
     if spans.is_empty() {
         return text.clone();
     }
@@ -113,7 +114,7 @@ pub fn export_records(records: &Array, options: JsValue) -> Result<JsString, JsV
     };
     let format: Format = from_js(member("format"))?;
     let masks = member("masks");
-    let masks = if masks.is_null() { None } else { Some(from_js::<MaskOptions>(masks)?.masks()) };
+    let names = if masks.is_null() { None } else { Some(from_js::<MaskOptions>(masks)?.secret_names()) };
     let is_json = matches!(format, Format::Json);
     let lines = Array::new();
     for record in records.iter().filter(JsValue::is_object) {
@@ -123,10 +124,10 @@ pub fn export_records(records: &Array, options: JsValue) -> Result<JsString, JsV
             let at = Reflect::get(&copy, &"at".into())?.as_f64().unwrap_or_default();
             Reflect::set(&copy, &"time".into(), &export::iso_time(at as u64).into())?;
         }
-        if let Some(masks) = &masks {
+        if let Some(names) = &names {
             let text = Reflect::get(&copy, &"text".into())?;
             if let Some(text) = text.dyn_ref::<JsString>() {
-                Reflect::set(&copy, &"text".into(), &masked(text, masks))?;
+                Reflect::set(&copy, &"text".into(), &masked(text, names))?;
             }
         }
         lines.push(&JSON::stringify(&copy)?.into());

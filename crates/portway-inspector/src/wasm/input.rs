@@ -67,8 +67,8 @@ const MAX_BUFFERED: usize = 65_536;
 /// The maximum number of bytes of a UTF-16 unit in UTF-8.
 const BYTES_PER_UNIT: usize = 3;
 
-/// Copies texts from JavaScript. The buffer is used again, because an allocation for each text, and the function of
-/// wasm-bindgen that finds out its size, take as long as the copy of a message of a usual length.
+/// Copies texts from JavaScript into one buffer. Without the buffer, wasm-bindgen would compute the size of each text
+/// and allocate memory for the text. For a message of a usual length, this takes as long as the copy itself.
 #[derive(Debug)]
 struct Texts {
     encoder: TextEncoder,
@@ -94,8 +94,8 @@ impl Texts {
     }
 }
 
-/// Reads records. Copying a string from JavaScript takes longer than comparing it with another one, and most records
-/// have one of few values, so these values are compared first.
+/// Reads records. Most `kind`, `direction` and `link` members have one of few values. To compare a JavaScript string
+/// with such a value is faster than to copy the string, so the values are compared first.
 #[derive(Debug)]
 pub(super) struct Reader {
     texts: Texts,
@@ -128,19 +128,20 @@ impl Reader {
         value: &JsValue,
         matches_text: bool,
     ) -> Result<Length, &'static str> {
-        // The record of another type has an empty link, so the inspector rejects it, and its number is used.
-        let nothing = Record::new(RecordKind::Gap, 0, "");
+        // If the value is not a record, the inspector takes this record instead. The inspector rejects this record,
+        // because its link is empty, but uses a sequence number for it.
+        let rejected = Record::new(RecordKind::Gap, 0, "");
         if !value.is_object() {
-            let _ = inspector.take(&nothing);
+            let _ = inspector.take(&rejected);
             return Err("a record must be an object");
         }
         let record = value.unchecked_ref::<JsRecord>();
         let Some(kind) = self.kind(&record.kind()) else {
-            let _ = inspector.take(&nothing);
+            let _ = inspector.take(&rejected);
             return Err("kind must be open, message, invalid, gap or close");
         };
         let Some(at) = integer(&record.at()).filter(|at| *at <= MAX_TIME) else {
-            let _ = inspector.take(&nothing);
+            let _ = inspector.take(&rejected);
             return Err("at must be an integer from 0 to 2^53");
         };
         self.read_link(record.link());

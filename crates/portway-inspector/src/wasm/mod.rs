@@ -32,7 +32,7 @@ fn to_array(seqs: &[u64]) -> Float64Array {
     Float64Array::from(numbers.as_slice())
 }
 
-/// Converts a sequence number of the page. No row has the number that stands for other values.
+/// Converts a sequence number of the page. Any other number becomes a sequence number that no row has.
 fn seq_of(number: f64) -> u64 {
     if number >= 0.0 && number.fract() == 0.0 { number as u64 } else { u64::MAX >> 2 }
 }
@@ -42,7 +42,7 @@ fn set(object: &Object, name: &str, value: &JsValue) {
     let _ = Reflect::set(object, &JsValue::from_str(name), value);
 }
 
-fn dropped(object: &Object, inspector: &mut inspector::Inspector) {
+fn set_dropped(object: &Object, inspector: &mut inspector::Inspector) {
     let dropped = inspector.take_dropped();
     set(object, "rows", &to_array(&dropped.rows));
     set(object, "texts", &to_array(&dropped.texts));
@@ -87,11 +87,10 @@ impl Inspector {
         set(&taken, "first", &JsValue::from(first as f64));
         set(&taken, "rejected", &rejected);
         set(&taken, "spaced", &to_array(&spaced));
-        dropped(&taken, &mut self.inspector);
+        set_dropped(&taken, &mut self.inspector);
         taken
     }
 
-    /// Returns the dropped rows, although the page can also remove all texts.
     pub fn clear(&mut self) {
         self.inspector.clear();
         // The page removes all texts, so it needs no list.
@@ -107,7 +106,7 @@ impl Inspector {
         let options = self.inspector.options().patched(patch);
         self.inspector.set_options(options);
         let result = Object::new();
-        dropped(&result, &mut self.inspector);
+        set_dropped(&result, &mut self.inspector);
         Ok(result)
     }
 

@@ -1,6 +1,6 @@
 // Records the files of this folder from real programs: `node www/inspector/check/files/record.mjs [aria2|ganache|
-// rpc-websockets|demo|har]`. PORTWAY_CLI names the command `portway`, PORTWAY_ARIA2 aria2c, and PORTWAY_GANACHE the
-// JavaScript file of ganache. The check of the page opens the files.
+// rpc-websockets|demo|har]`. Three variables have the paths of the programs: PORTWAY_CLI of `portway`, PORTWAY_ARIA2 of
+// `aria2c`, PORTWAY_GANACHE of the JavaScript file of ganache. `../file-steps.mjs` opens the files in the inspector.
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -16,7 +16,7 @@ const pathOf = (name) => fileURLToPath(new URL(name, import.meta.url));
 const portway = programOf("PORTWAY_CLI");
 const folder = mkdtempSync(join(tmpdir(), "portway-files-"));
 
-/** A client without a library, which keeps the texts that it has received. */
+/** A client that uses only a WebSocket. It stores the received texts. */
 class Client {
   received = [];
 
@@ -29,14 +29,17 @@ class Client {
     this.socket.send(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
   }
 
-  /** Waits for a text that contains each of the parts, and returns its value. */
+  /** Waits for a received text that contains all of `parts`, and returns this text, parsed as JSON. */
   async until(...parts) {
     const has = (text) => parts.every((part) => text.includes(part));
     return JSON.parse(await eventually(parts.join(" "), () => this.received.find(has)));
   }
 }
 
-/** Records the messages between `talk` and the server at `to`, by `portway tap`. */
+/**
+ * Records the messages between a client and the server at `to`, with `portway tap`. `talk` sends the messages of the
+ * client.
+ */
 async function record(name, to, talk) {
   const file = pathOf(`${name}.jsonl`);
   const tap = new Program(portway, ["tap", "--listen", "ws://127.0.0.1:0/", "--to", to, "--to-file", file]);
@@ -53,14 +56,14 @@ async function startDemo(...words) {
   return { server, url: await server.matches(/(ws:\/\/\S+)/) };
 }
 
-const parts = {
+const recordings = {
   /** Calls with a token, a download with its notifications, and two errors. */
   async aria2() {
-    const files = createServer((request, response) => {
+    const fileServer = createServer((request, response) => {
       if (request.url === "/file.bin") response.end(Buffer.alloc(300_000, "0123456789abcdef"));
       else response.writeHead(404).end();
     }).listen(0, "127.0.0.1");
-    await once(files, "listening");
+    await once(fileServer, "listening");
     const port = await freePort();
     const words = [`--rpc-listen-port=${port}`, "--rpc-secret=s3cret", "--no-conf", "--no-proxy=127.0.0.1"];
     const aria2 = new Program(programOf("PORTWAY_ARIA2"), ["--enable-rpc", ...words, `--dir=${folder}`]);
@@ -68,7 +71,7 @@ const parts = {
     await record("aria2", `ws://127.0.0.1:${port}/jsonrpc`, async (client) => {
       client.send(1, "aria2.getVersion", ["token:s3cret"]);
       await client.until('"id":1');
-      client.send(2, "aria2.addUri", ["token:s3cret", [`http://127.0.0.1:${files.address().port}/file.bin`]]);
+      client.send(2, "aria2.addUri", ["token:s3cret", [`http://127.0.0.1:${fileServer.address().port}/file.bin`]]);
       const { result } = await client.until('"id":2');
       await client.until("onDownloadComplete");
       client.send(3, "aria2.tellStatus", ["token:s3cret", result, ["status", "completedLength"]]);
@@ -77,8 +80,8 @@ const parts = {
       for (const id of [3, 4, 5]) await client.until(`"id":${id}`);
     });
     await aria2.end();
-    files.closeAllConnections();
-    files.close();
+    fileServer.closeAllConnections();
+    fileServer.close();
   },
 
   /** A subscription to `newHeads`, with two blocks. */
@@ -97,7 +100,7 @@ const parts = {
     await ganache.end();
   },
 
-  /** An event, which is not a message of JSON-RPC, and a method that is unknown. */
+  /** Events, which are not JSON-RPC messages, and a call of an unknown method. */
   async "rpc-websockets"() {
     const port = await freePort();
     const server = new Server({ port, host: "127.0.0.1" });
@@ -116,7 +119,7 @@ const parts = {
     await server.close();
   },
 
-  /** Each method of the demo, and its notification. */
+  /** Calls of each method of the demo, its heartbeat notification, a batch, and a text that is not JSON. */
   async demo() {
     const { server, url } = await startDemo();
     await record("demo", url, async (client) => {
@@ -131,7 +134,7 @@ const parts = {
     await server.end();
   },
 
-  /** The messages of a page in Chromium. The members are those of an export by the developer tools of Chromium. */
+  /** The messages of a page in Chromium. The file has the same members as a HAR file that Chromium exports. */
   async har() {
     const site = createServer((_, response) => response.end("<!doctype html>")).listen(0, "127.0.0.1");
     await once(site, "listening");
@@ -142,13 +145,13 @@ const parts = {
     const session = await page.context().newCDPSession(page);
     const messages = [];
     let handshake;
-    let clock;
+    let clockOffset;
     const add = (type) => (event) => {
       const { opcode, payloadData } = event.response;
-      messages.push({ type, time: event.timestamp + clock, opcode, data: payloadData });
+      messages.push({ type, time: event.timestamp + clockOffset, opcode, data: payloadData });
     };
     session.on("Network.webSocketWillSendHandshakeRequest", ({ timestamp, wallTime, request }) => {
-      clock = wallTime - timestamp;
+      clockOffset = wallTime - timestamp;
       handshake = { wallTime, request };
     });
     session.on("Network.webSocketFrameSent", add("send"));
@@ -185,7 +188,7 @@ const parts = {
   },
 };
 
-for (const [name, run] of Object.entries(parts)) {
+for (const [name, run] of Object.entries(recordings)) {
   if (process.argv[2] && process.argv[2] !== name) continue;
   await run();
   console.log(`recorded ${name}`);

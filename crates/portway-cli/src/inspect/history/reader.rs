@@ -13,10 +13,10 @@ use super::{Counts, History, Kind, State, now, write};
 /// The size after which a reader returns the lines that it has collected.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// The number of links after which a reader releases the counts of links that the history no longer has.
+/// If a reader knows more links than this number, it forgets those that the history no longer has.
 const PRUNED_LINKS: usize = 512;
 
-/// The line after the last record. WebKit cannot distinguish the end of a response from a lost connection.
+/// The line after the last record. Without it, a page in WebKit could not distinguish the end from a lost connection.
 const END: &[u8] = b"{\"kind\":\"end\"}\n";
 
 impl History {
@@ -55,7 +55,7 @@ struct Seen {
     number: u64,
     /// The messages that were read or reported as dropped.
     counts: Counts,
-    /// The number of records before the last record `open` that was read.
+    /// The position of the last record `open` that was read.
     opened_at: Option<u64>,
     is_open: bool,
 }
@@ -67,7 +67,7 @@ impl Reader {
         match self.stage {
             Stage::Begin => {
                 self.stage = Stage::Records;
-                // Firefox delivers a response only when its first byte has arrived.
+                // Firefox passes a response to the page only when the first byte of the body has arrived.
                 return Some(Bytes::from_static(b"\n"));
             }
             Stage::Records => {}
@@ -75,7 +75,7 @@ impl Reader {
         }
         loop {
             self.changed.borrow_and_update();
-            // No record follows a record that was pushed before the end.
+            // This is read before the records. So if the history has ended, `read` returns all remaining records.
             let has_ended = self.history.lock().has_ended;
             let lines = self.read();
             if !lines.is_empty() {
@@ -125,7 +125,7 @@ impl Reader {
     }
 
     /// Writes the records that replace the dropped ones: `open` of links that the reader does not know, `gap` for
-    /// messages, and `close` of links whose end was dropped.
+    /// messages, and `close` of links whose record `close` was dropped.
     fn describe_loss(&mut self, state: &State, lines: &mut Vec<u8>) {
         let at = now();
         for link in self.forget(state) {
@@ -143,7 +143,7 @@ impl Reader {
                 if mem::take(&mut seen.is_open) {
                     write_lost_close(lines, at, id);
                 }
-                // Other records `open` still follow.
+                // Otherwise, this record `open` is still in the history, and is read later.
                 if open.position < state.dropped {
                     lines.extend_from_slice(&open.line);
                     (seen.is_open, seen.opened_at) = (true, Some(open.position));
@@ -153,7 +153,7 @@ impl Reader {
         }
     }
 
-    /// Removes the links that the history no longer has. Returns those whose end the reader has not read.
+    /// Removes the links that the history no longer has. Returns those whose record `close` the reader has not read.
     fn forget(&mut self, state: &State) -> Vec<Arc<str>> {
         let mut unclosed = Vec::new();
         let forgotten = &mut self.forgotten;

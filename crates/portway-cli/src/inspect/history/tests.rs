@@ -124,7 +124,7 @@ fn each_page_reads_or_counts_each_message_once() {
     }
 }
 
-/// Returns the memory of the records and of the links, after a check of the second.
+/// Returns the memory of the records and of the links. Checks that `link_bytes` is the memory of the links.
 fn used_bytes(history: &History) -> usize {
     let state = history.lock();
     let opens = |link: &Link| link.opens.iter().map(|open| OPEN_BYTES + open.line.len()).sum::<usize>();

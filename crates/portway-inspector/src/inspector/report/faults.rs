@@ -18,7 +18,7 @@ use crate::links;
 pub enum Severity {
     /// A peer, or a link, has failed.
     Error,
-    /// The row may not be as intended, or the recording may be incomplete.
+    /// A peer may have made a mistake, or the recording may be incomplete.
     Warning,
 }
 
