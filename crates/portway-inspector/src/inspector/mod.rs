@@ -118,6 +118,8 @@ pub struct Inspector {
     latest_at: u64,
     /// The first row that is not shown because of a pause.
     paused_from: Option<u64>,
+    /// Whether a row has begun to pass the filter, and is not in the list yet.
+    lacks_row: bool,
     figures: Figures,
     revision: u64,
 }
@@ -178,6 +180,7 @@ impl Inspector {
         let length = self.classify(record, &mut row);
         self.note_row(&row);
         self.push(row);
+        self.add_lacking_rows();
         Ok(length)
     }
 

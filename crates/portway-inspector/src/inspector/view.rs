@@ -40,21 +40,33 @@ impl Inspector {
         }
     }
 
-    /// Removes a row from the list if its state does not pass the filter anymore, for example because its call was
-    /// answered. Does not add rows: only the filter for errors may pass a row that it did not pass before.
+    /// Applies the filter again to a row whose state has changed, for example because its call was answered. Removes a row
+    /// that does not pass anymore at once. A row that passes now is added at the end of [`take`](Self::take).
     pub(super) fn reconsider(&mut self, seq: u64) {
         self.revision += 1;
-        let Some(row) = self.buffer.get(seq).filter(|row| row.flags.has(Flags::COUNTED)) else { return };
+        let Some(row) = self.buffer.get(seq) else { return };
         let method = || self.methods.name(row.method);
-        if self.filter.has(row, method, |wanted| batch_has_id(self.batches.get(&seq), wanted)) {
-            return;
+        let passes = self.filter.has(row, method, |wanted| batch_has_id(self.batches.get(&seq), wanted));
+        let is_waiting = self.paused_from.is_some_and(|from| seq >= from);
+        match (row.flags.has(Flags::COUNTED), passes) {
+            (true, false) => {
+                let row = row.clone();
+                self.hide(&row);
+                self.buffer.update(seq, |row| {
+                    row.flags.set(Flags::COUNTED, false);
+                    row.flags.set(Flags::SHOWN, false);
+                });
+            }
+            (false, true) if !is_waiting => self.lacks_row = true,
+            _ => {}
         }
-        let row = row.clone();
-        self.hide(&row);
-        self.buffer.update(seq, |row| {
-            row.flags.set(Flags::COUNTED, false);
-            row.flags.set(Flags::SHOWN, false);
-        });
+    }
+
+    /// Adds the rows that have begun to pass the filter, if there are any. Such a row may be anywhere in the list.
+    pub(super) fn add_lacking_rows(&mut self) {
+        if core::mem::take(&mut self.lacks_row) {
+            self.rebuild();
+        }
     }
 
     /// Creates the list and the counts again.

@@ -53,7 +53,8 @@ pub struct Calls {
     without_row: VecDeque<CallPlace>,
     /// The response rows of answered calls.
     answered: BTreeMap<Key, u64>,
-    answered_order: VecDeque<Key>,
+    /// The answered calls and their response rows, the oldest first. If an id was used again, an entry may be outdated.
+    answered_order: VecDeque<(Key, u64)>,
 }
 
 impl Calls {
@@ -102,11 +103,11 @@ impl Calls {
     pub fn answer(&mut self, place: CallPlace, response: u64) -> Option<Call> {
         let call = self.remove(place)?;
         let key = (call.link, call.direction, call.id.clone());
-        if self.answered.insert(key.clone(), response).is_none() {
-            self.answered_order.push_back(key);
-        }
+        self.answered.insert(key.clone(), response);
+        self.answered_order.push_back((key, response));
         if self.answered_order.len() > MAX_ANSWERED
-            && let Some(oldest) = self.answered_order.pop_front()
+            && let Some((oldest, response)) = self.answered_order.pop_front()
+            && self.answered.get(&oldest) == Some(&response)
         {
             self.answered.remove(&oldest);
         }
@@ -130,7 +131,7 @@ impl Calls {
         let places: Vec<CallPlace> =
             self.by_place.iter().filter(|(_, call)| call.link == link).map(|(place, _)| *place).collect();
         self.answered.retain(|key, _| key.0 != link);
-        self.answered_order.retain(|key| key.0 != link);
+        self.answered_order.retain(|(key, _)| key.0 != link);
         places.into_iter().filter_map(|place| Some((place, self.remove(place)?))).collect()
     }
 
@@ -153,5 +154,36 @@ impl Calls {
     /// Removes all calls.
     pub fn clear(&mut self) {
         *self = Self::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sends a request with the id `id` in the row `seq`, and answers it in the next row.
+    fn call_and_answer(calls: &mut Calls, seq: u64, id: i64) {
+        let place = CallPlace { seq, item: 0 };
+        let (direction, method) = (Direction::Sent, MethodId::default());
+        let id = Id::from(id);
+        calls.insert(place, Call { link: 0, direction, id, method, at: 0, has_row: true, is_in_batch: false });
+        assert!(calls.answer(place, seq + 1).is_some());
+    }
+
+    #[test]
+    fn the_newer_call_with_a_repeated_id_stays_known_when_the_older_one_is_forgotten() {
+        let mut calls = Calls::default();
+        call_and_answer(&mut calls, 0, 0);
+        let others = i64::try_from(MAX_ANSWERED).unwrap_or(i64::MAX) - 1;
+        for n in 1..others {
+            call_and_answer(&mut calls, 2 * n.unsigned_abs(), n);
+        }
+        let seq = 2 * others.unsigned_abs();
+        call_and_answer(&mut calls, seq, 0);
+        call_and_answer(&mut calls, seq + 2, others);
+        call_and_answer(&mut calls, seq + 4, others + 1);
+        assert_eq!(calls.response_to(0, Direction::Sent, &Id::from(0)), Some(seq + 1));
+        assert_eq!(calls.response_to(0, Direction::Sent, &Id::from(1)), None);
+        assert_eq!(calls.response_to(0, Direction::Sent, &Id::from(2)), Some(5));
     }
 }
