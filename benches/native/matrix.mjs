@@ -5,11 +5,11 @@ export const libraries = [
   { id: "serde-alone", title: "memchr, serde_json alone", runs: { decode: "serde-alone" } },
   { id: "portway", title: "Portway", runs: { decode: "portway", serve: "portway", call: "portway", hold: "portway" } },
   // lsp-server passes each message through a channel to another thread. The next entry uses no channels.
-  { id: "lsp-server", title: "lsp-server", peer: true, runs: { decode: "lsp-server", serve: "lsp-server" } },
+  { id: "lsp-server", title: "lsp-server", isRival: true, runs: { decode: "lsp-server", serve: "lsp-server" } },
   {
     id: "lsp-server-loop",
     title: "lsp-server, no channels",
-    peer: true,
+    isRival: true,
     runs: { serve: "lsp-server-loop", hold: "lsp-server-loop" },
   },
   // Buffers make async-lsp faster, but use memory. So `serve` measures the speed with buffers, and `hold` measures the
@@ -17,13 +17,13 @@ export const libraries = [
   {
     id: "async-lsp",
     title: "async-lsp",
-    peer: true,
+    isRival: true,
     runs: { decode: "async-lsp", serve: "async-lsp-buffered", call: "async-lsp", hold: "async-lsp" },
   },
   {
     id: "vscode-jsonrpc",
     title: "vscode-jsonrpc",
-    peer: true,
+    isRival: true,
     script: "vscode-jsonrpc.mjs",
     runs: { decode: "", serve: "", call: "", hold: "" },
   },
@@ -106,13 +106,13 @@ export const connectionCount = (library) => (library === "lsp-server-loop" ? 1_0
 
 const isDecode = ({ part }) => part === "decode";
 
-/** The promises. `min` or `max` limits the ratio of Portway to `base`. "peers" are all libraries with `peer: true`. */
+/** The promises. `min` or `max` limits the ratio of Portway to `base`. "rivals" are all libraries with `isRival: true`. */
 export const promises = [
   ...workloads.filter(isDecode).map(({ id }) => ({ workload: id, base: "serde-alone", min: 0.8 })),
-  ...workloads.filter(isDecode).map(({ id }) => ({ workload: id, base: "peers", min: 1 })),
-  { workload: "serve-64", base: "peers", min: 1 },
-  { workload: "serve-all", base: "peers", min: 1 },
-  { workload: "call-64", base: "peers", min: 1 },
-  { workload: "call-all", base: "peers", min: 1 },
-  { workload: "hold", base: "peers", max: 1 },
+  ...workloads.filter(isDecode).map(({ id }) => ({ workload: id, base: "rivals", min: 1 })),
+  { workload: "serve-64", base: "rivals", min: 1 },
+  { workload: "serve-all", base: "rivals", min: 1 },
+  { workload: "call-64", base: "rivals", min: 1 },
+  { workload: "call-all", base: "rivals", min: 1 },
+  { workload: "hold", base: "rivals", max: 1 },
 ];

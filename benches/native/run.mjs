@@ -15,8 +15,9 @@ import { PortServer, Server, TapServer, Worker } from "./worker.mjs";
 
 const ROUNDS = 11;
 
-/** The program that sends requests to each server, and the server that each client calls. */
+/** The program that sends requests to each server. */
 const loadGenerator = { id: "load" };
+/** The server that each client calls. */
 const portwayServer = { id: "portway" };
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -214,7 +215,10 @@ function inRatio({ median, lower, upper }) {
   return `${median.toFixed(3)} (${lower.toFixed(3)}-${upper.toFixed(3)})`;
 }
 
-/** Checks the value of Portway, or its ratio to the base or to the best of the other libraries. */
+/**
+ * Checks one promise about a library: its value, its difference from the base, or its ratio to the base or to the best
+ * of the other libraries.
+ */
 function judge({ workload: id, library = "portway", base, min, max, unit, difference }) {
   const { title, metric, unit: unitOfWorkload } = workloads.find((workload) => workload.id === id);
   const cell = report.cells.find(({ workload }) => workload === id);
@@ -229,12 +233,12 @@ function judge({ workload: id, library = "portway", base, min, max, unit, differ
     return { text: title, measured: `${amount(median)} ${unit}`, limit: `<= ${max}`, ok: median <= max };
   }
   const rivals = libraries.filter((candidate) =>
-    base === "peers" ? candidate.peer && candidate.id in cell.results : candidate.id === base,
+    base === "rivals" ? candidate.isRival && candidate.id in cell.results : candidate.id === base,
   );
   const all = rivals.map((rival) => ({ rival, ...ratio(cell, library, rival.id, metric) }));
   const nearest = all.reduce((a, b) => ((min === undefined ? a.median > b.median : a.median < b.median) ? a : b));
-  const ok = min === undefined ? nearest.median < max : base === "peers" ? nearest.median > min : nearest.median >= min;
-  const limit = min === undefined ? `< ${max}` : `${base === "peers" ? ">" : ">="} ${min}`;
+  const ok = min === undefined ? nearest.median < max : base === "rivals" ? nearest.median > min : nearest.median >= min;
+  const limit = min === undefined ? `< ${max}` : `${base === "rivals" ? ">" : ">="} ${min}`;
   const text =
     library === "portway" ? title : `${title}: ${libraries.find(({ id: other }) => other === library).title}`;
   return { text, measured: `${inRatio(nearest)} x ${nearest.rival.title}`, limit, ok };

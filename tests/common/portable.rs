@@ -41,8 +41,8 @@ pub(crate) fn describe(error: &CallError) -> String {
         CallError::Congested => "congested".to_owned(),
         CallError::Params(problem) => format!("params: {problem}"),
         CallError::Send(problem) => format!("send: {problem}"),
-        CallError::NoFrames(Some(framing)) => format!("no frames over {framing}"),
-        CallError::NoFrames(None) => "no frames over whole messages".to_owned(),
+        CallError::NoFrames(Some(framing)) => format!("no raw frames: {framing}"),
+        CallError::NoFrames(None) => "no raw frames: whole messages".to_owned(),
         CallError::Deserialize(problem) => format!("result: {problem}"),
         other => other.to_string(),
     }
@@ -85,7 +85,7 @@ pub(crate) fn descriptions() -> Vec<(String, &'static str)> {
         (CallError::TooManyCalls, "too many"),
         (CallError::Congested, "congested"),
         (CallError::Params("no".to_owned()), "params: no"),
-        (CallError::NoFrames(Some(Framing::Newline)), "no frames over one message a line"),
+        (CallError::NoFrames(Some(Framing::Newline)), "no raw frames: one message a line"),
         (CallError::Deserialize("no".to_owned()), "result: no"),
     ]
     .into_iter()

@@ -12,7 +12,7 @@ export class CodeBlocks {
   static async read(path) {
     const blocks = new CodeBlocks();
     for (const [, , file, text] of (await readFile(path, "utf8")).matchAll(/^```(\w+) ?(\S*)\n(.*?)^```$/gms)) {
-      assert.notEqual(file, "", `a block must name its file after the language, but this block does not:\n${text}`);
+      assert.notEqual(file, "", `the first line of a block must have a path, but this block has none:\n${text}`);
       blocks.#files.set(file, text);
     }
     blocks.#unused = new Set(blocks.#files.keys());

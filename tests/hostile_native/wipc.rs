@@ -132,7 +132,7 @@ fn a_guest_stops_reading_its_input_if_the_host_reads_nothing() -> Test {
 }
 
 #[test]
-fn each_request_whose_id_cannot_be_repeated_gets_one_answer() -> Test {
+fn each_request_with_an_invalid_or_too_long_id_gets_one_answer() -> Test {
     let mut guest = Guest::start()?;
     let ids = [format!("\"{}\"", "x".repeat(5_000)), "{}".into(), "[1]".into(), "true".into(), "1e999".into()];
     for id in &ids {

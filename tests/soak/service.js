@@ -10,7 +10,7 @@ export class Service {
   notificationCount = 0;
   /** The number of handlers whose signal was aborted. */
   abortedHandlers = 0;
-  /** The number of notifications `release`. The caller sends one after each call that it has let time out. */
+  /** The number of notifications `release`. The caller sends one after each of its calls that timed out. */
   released = 0;
   /** The number of streams that the caller closed before their end. */
   abandonedStreams = 0;

@@ -354,7 +354,7 @@ describe("a guest that floods the host and exits", function () {
       "big",
       () => ((handled += 1), "x".repeat(5_000)),
     );
-    // While a call is pending, a host whose handling of frames is paused still reads, up to a higher limit.
+    // A host that has paused the handling of frames still reads ahead, up to a limit. This call raises the limit.
     const hangingCall = rejection(peer.request("a", [], { timeout: 0 }));
     await guest.exited;
     const timer = setInterval(() => (timerCalls += 1), 1);

@@ -12,8 +12,9 @@ const PKG = fileURLToPath(new URL("../../../pkg/", import.meta.url));
 const TYPES = { js: "text/javascript", html: "text/html; charset=utf-8" };
 
 /**
- * Starts the server of the page. It also serves the package to pages with taps, and the files of `folders`: each member
- * of `folders` is a URL path with its folder. Browsers report violations of the policy to this server.
+ * Starts the server of the page. It also serves the package to pages with taps, and the files in `folders`: an object
+ * whose names are URL paths, such as `/story/`, and whose values are folders. Browsers report violations of the policy
+ * to this server.
  */
 export async function startServers(folders = {}) {
   await init();

@@ -118,8 +118,8 @@ pub struct Inspector {
     latest_at: u64,
     /// The first row that is not shown because of a pause.
     paused_from: Option<u64>,
-    /// Whether a row has begun to pass the filter, and is not in the list yet.
-    lacks_row: bool,
+    /// Whether a row that now passes the filter is not in the list yet.
+    has_missing_rows: bool,
     figures: Figures,
     revision: u64,
 }
@@ -180,7 +180,7 @@ impl Inspector {
         let length = self.classify(record, &mut row);
         self.note_row(&row);
         self.push(row);
-        self.add_lacking_rows();
+        self.add_missing_rows();
         Ok(length)
     }
 

@@ -11,7 +11,7 @@ fn batch_has_id(batch: Option<&Batch>, wanted: &str) -> bool {
 }
 
 impl Inspector {
-    /// Adds a new row to the counts and to the list, if the filter shows it.
+    /// Adds a new row to the counts if it passes the filter, and to the list if it also belongs to the selected tab.
     pub(super) fn show(&mut self, row: &mut Row) {
         if self.paused_from.is_some_and(|from| row.seq >= from) {
             return;
@@ -40,8 +40,8 @@ impl Inspector {
         }
     }
 
-    /// Applies the filter again to a row whose state has changed, for example because its call was answered. Removes a row
-    /// that does not pass anymore at once. A row that passes now is added at the end of [`take`](Self::take).
+    /// Applies the filter again to a row whose state has changed, for example because its call was answered. A row that
+    /// no longer passes is removed at once. A row that now passes is added at the end of [`take`](Self::take).
     pub(super) fn reconsider(&mut self, seq: u64) {
         self.revision += 1;
         let Some(row) = self.buffer.get(seq) else { return };
@@ -57,14 +57,14 @@ impl Inspector {
                     row.flags.set(Flags::SHOWN, false);
                 });
             }
-            (false, true) if !is_waiting => self.lacks_row = true,
+            (false, true) if !is_waiting => self.has_missing_rows = true,
             _ => {}
         }
     }
 
-    /// Adds the rows that have begun to pass the filter, if there are any. Such a row may be anywhere in the list.
-    pub(super) fn add_lacking_rows(&mut self) {
-        if core::mem::take(&mut self.lacks_row) {
+    /// Adds the rows that now pass the filter and are not in the list yet. Such a row may be anywhere in the list.
+    pub(super) fn add_missing_rows(&mut self) {
+        if core::mem::take(&mut self.has_missing_rows) {
             self.rebuild();
         }
     }

@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn the_only_batch_is_found_after_any_earlier_calls() {
+    fn the_last_pending_batch_is_found_after_all_other_batches_have_ended() {
         let mut calls = PendingCalls::new(0);
         let batches = [7, 1, u32::MAX, 3, 5].map(NonZeroU32::new);
         let pending: Vec<_> = batches.into_iter().map(|batch| [0; 3].map(|_| calls.insert(batch))).collect();
