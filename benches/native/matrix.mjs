@@ -106,7 +106,7 @@ export const connectionCount = (library) => (library === "lsp-server-loop" ? 1_0
 
 const isDecode = ({ part }) => part === "decode";
 
-/** The promises. `min` or `max` limits the ratio of Portway to `base`. "rivals" are all libraries with `isRival: true`. */
+/** The promises: the `min` or `max` of the ratio of Portway to `base`. "rivals" are all libraries with `isRival`. */
 export const promises = [
   ...workloads.filter(isDecode).map(({ id }) => ({ workload: id, base: "serde-alone", min: 0.8 })),
   ...workloads.filter(isDecode).map(({ id }) => ({ workload: id, base: "rivals", min: 1 })),

@@ -15,16 +15,16 @@ export const libraries = [
   { id: "bare-flush", title: "the same, a flush each", expected: '"echo"', runs: { rate: "bare-flush" } },
   { id: "by-hand", title: "tungstenite + serde_json", runs: { rate: "by-hand", flood: "by-hand" } },
   { id: "portway", title: "Portway", runs: server("portway") },
-  { id: "jsonrpsee", title: "jsonrpsee", peer: true, runs: server("jsonrpsee") },
+  { id: "jsonrpsee", title: "jsonrpsee", isRival: true, runs: server("jsonrpsee") },
   {
     id: "rpc-websockets",
     title: "rpc-websockets",
-    peer: true,
+    isRival: true,
     script,
     before: "rpc.on",
     runs: server("rpc-websockets"),
   },
-  { id: "json-rpc-2.0", title: "ws + json-rpc-2.0", peer: true, script, runs: server("json-rpc-2.0") },
+  { id: "json-rpc-2.0", title: "ws + json-rpc-2.0", isRival: true, script, runs: server("json-rpc-2.0") },
   // The next two libraries run in Chromium.
   { id: "page-bare", title: "WebSocket, JSON and a Map", runs: { page: "" } },
   { id: "page-portway", title: "Portway's client", runs: { page: "" } },
@@ -89,13 +89,13 @@ export const workloads = [
 const rates = workloads.filter(({ metric }) => metric === "rps");
 
 /**
- * The promises: the `min` or `max` of the ratio of Portway to `base`. "peers" are all libraries with `peer: true`. A
+ * The promises: the `min` or `max` of the ratio of Portway to `base`. "rivals" are all libraries with `isRival: true`. A
  * promise without `base` limits the value of Portway itself, which is in `unit`.
  */
 export const promises = [
-  ...rates.map(({ id }) => ({ workload: id, base: "peers", min: 1 })),
+  ...rates.map(({ id }) => ({ workload: id, base: "rivals", min: 1 })),
   ...rates.map(({ id }) => ({ workload: id, base: "bare", min: 0.5 })),
-  { workload: "idle", base: "peers", max: 1 },
+  { workload: "idle", base: "rivals", max: 1 },
   { workload: "idle", max: 40_000, unit: "bytes" },
   ...["page-sequential", "page-burst"].map((workload) => ({
     workload,
