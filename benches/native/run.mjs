@@ -237,7 +237,8 @@ function judge({ workload: id, library = "portway", base, min, max, unit, differ
   );
   const all = rivals.map((rival) => ({ rival, ...ratio(cell, library, rival.id, metric) }));
   const nearest = all.reduce((a, b) => ((min === undefined ? a.median > b.median : a.median < b.median) ? a : b));
-  const ok = min === undefined ? nearest.median < max : base === "rivals" ? nearest.median > min : nearest.median >= min;
+  const ok =
+    min === undefined ? nearest.median < max : base === "rivals" ? nearest.median > min : nearest.median >= min;
   const limit = min === undefined ? `< ${max}` : `${base === "rivals" ? ">" : ">="} ${min}`;
   const text =
     library === "portway" ? title : `${title}: ${libraries.find(({ id: other }) => other === library).title}`;

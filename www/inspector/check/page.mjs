@@ -79,7 +79,13 @@ export class InspectorPage {
     const end = Date.now() + TIMEOUT_MS;
     let last;
     while (Date.now() < end) {
-      last = await condition();
+      try {
+        last = await condition();
+      } catch (error) {
+        // The page has removed the element between two commands of the driver.
+        if (error.name !== "StaleElementReferenceError") throw error;
+        last = error.name;
+      }
       if (last === true) return;
       await new Promise((resolve) => setTimeout(resolve, 40));
     }
@@ -110,7 +116,7 @@ export class InspectorPage {
   }
 
   async waitFor(selector, text) {
-    await this.find(selector, text);
+    await this.until(`an element ${selector} ${text ?? ""}`, async () => (await this.count(selector, text)) > 0);
   }
 
   /** Clicks the first visible element that matches. Tries again if the page moves the element during the click. */
@@ -131,13 +137,18 @@ export class InspectorPage {
 
   /** Replaces the text of a field. */
   async fill(label, text) {
-    const element = await this.find("input, textarea", label);
-    await this.run(
-      `const [element, text] = arguments; element.value = text;
-       element.dispatchEvent(new Event("input", { bubbles: true, composed: true }));
-       element.dispatchEvent(new Event("change", { bubbles: true, composed: true }));`,
-      element,
-      text,
+    await this.until(`a field ${label}`, () =>
+      this.run(
+        `const [label, text] = arguments;
+         const element = all("input, textarea", label)[0];
+         if (!element) return false;
+         element.value = text;
+         element.dispatchEvent(new Event("input", { bubbles: true, composed: true }));
+         element.dispatchEvent(new Event("change", { bubbles: true, composed: true }));
+         return true;`,
+        label,
+        text,
+      ),
     );
   }
 
