@@ -89,7 +89,7 @@ export const workloads = [
 const rates = workloads.filter(({ metric }) => metric === "rps");
 
 /**
- * The promises: the `min` or `max` of the ratio of Portway to `base`. "rivals" are all libraries with `isRival: true`. A
+ * The promises: the `min` or `max` of the ratio of Portway to `base`. "rivals" are all libraries with `isRival`. A
  * promise without `base` limits the value of Portway itself, which is in `unit`.
  */
 export const promises = [
