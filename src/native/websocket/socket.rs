@@ -69,9 +69,9 @@ struct PingTimer {
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> WebSocket<S, K> {
     /// Creates a WebSocket on an upgraded connection. `unread` are bytes that were read after the head.
-    pub(super) fn new(stream: S, unread: Vec<u8>, role: Role, place: K) -> Self {
+    pub(super) fn new(stream: S, mut unread: Vec<u8>, role: Role, place: K) -> Self {
         Self {
-            stream: ObservedStream::new(stream, &unread),
+            stream: ObservedStream::new(stream, &mut unread),
             framing: WebSocketContext::from_partially_read(unread, role, Some(config(&Limits::DEFAULT))),
             role,
             received: None,
@@ -149,6 +149,9 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> WebSocket<S, K> {
             Error::ConnectionClosed | Error::AlreadyClosed => {
                 self.is_acknowledged = true;
                 self.closed.clone().unwrap_or(Closed::End)
+            }
+            Error::Io(_) if self.stream.tracker.has_invalid_length() => {
+                self.fail(context, CloseCode::Protocol, "the length of a frame must have the shortest form".into())
             }
             Error::Io(error) => {
                 self.is_acknowledged = true;
