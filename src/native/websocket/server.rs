@@ -23,6 +23,7 @@ use super::identity::{Admission, RequestHead};
 use super::places::{Place, Places};
 use super::policy::{Refused, WebSocketPolicy};
 use super::socket::WebSocket;
+use super::tcp_progress::TcpProgress;
 use crate::native::limits::WEBSOCKET_HEAD_TIMEOUT;
 use crate::native::tap::TapTransport;
 use crate::native::transport::{Transport, TransportIo};
@@ -110,8 +111,8 @@ impl WebSocketListener {
 
 impl WebSocketPolicy {
     /// Does the handshake of a server on a connection, for example on a connection with TLS. `local` is the address of
-    /// the server, and `remote` is the address of the client. A request that is not admitted is answered with an HTTP
-    /// error. This method does not limit the number of connections.
+    /// the server, and `remote` is the address of the client. Both are addresses of the same TCP connection. A request
+    /// that is not admitted is answered with an HTTP error. This method does not limit the number of connections.
     ///
     /// ```no_run
     /// use portway::{Server, WebSocketPolicy};
@@ -145,12 +146,13 @@ impl WebSocketPolicy {
 impl Transport {
     /// Uses a connection that an HTTP server, such as hyper, has upgraded to a WebSocket. The transport is the server
     /// of the WebSocket, so its frames are not masked. The HTTP server must have checked the request, see
-    /// [`WebSocketPolicy`].
+    /// [`WebSocketPolicy`]. The transport does not know the TCP connection, so a peer that reads a long message very
+    /// slowly may count as silent.
     ///
     /// # Errors
     /// If the function is called outside of a tokio runtime.
     pub fn upgraded(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> io::Result<Self> {
-        let socket = WebSocket::new(stream, Vec::new(), Role::Server, ());
+        let socket = WebSocket::new(stream, None, Vec::new(), Role::Server, ());
         Self::from_io(TransportIo::Messages(Box::new(socket)), TapTransport::WebSocket)
     }
 }
@@ -186,7 +188,8 @@ where
     };
     match timeout(WEBSOCKET_HEAD_TIMEOUT, handshake).await {
         Ok(Ok((unread, admission))) => {
-            let socket = WebSocket::new(stream, unread, Role::Server, place);
+            let progress = TcpProgress::new(local, remote);
+            let socket = WebSocket::new(stream, Some(progress), unread, Role::Server, place);
             Transport::from_io(TransportIo::Messages(Box::new(socket)), TapTransport::WebSocket)
                 .map(|transport| transport.with_shared_identity(admission.0))
         }
