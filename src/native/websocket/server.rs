@@ -1,6 +1,7 @@
 //! The handshake of a server (RFC 6455 §4.2).
 
 use core::future::poll_fn;
+use core::pin::pin;
 use core::task::Poll;
 use std::io;
 use std::net::SocketAddr;
@@ -104,7 +105,14 @@ impl WebSocketListener {
             // Messages are batched before they are written, so Nagle's algorithm would only delay them.
             stream.set_nodelay(true).ok()?;
             let local = stream.local_addr().ok()?;
-            accept(stream, local, remote, &policy, place).await.ok()
+            let lost = place.lost();
+            let mut lost = pin!(lost.notified());
+            let mut accepting = pin!(accept(stream, local, remote, &policy, Some(place)));
+            poll_fn(|context| match lost.as_mut().poll(context) {
+                Poll::Ready(()) => Poll::Ready(None),
+                Poll::Pending => accepting.as_mut().poll(context).map(Result::ok),
+            })
+            .await
         }
     }
 }
@@ -138,7 +146,7 @@ impl WebSocketPolicy {
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        accept(stream, local, remote, self, ()).await
+        accept(stream, local, remote, self, None).await
     }
 }
 
@@ -157,16 +165,15 @@ impl Transport {
     }
 }
 
-async fn accept<S, K>(
+async fn accept<S>(
     mut stream: S,
     local: SocketAddr,
     remote: SocketAddr,
     policy: &WebSocketPolicy,
-    place: K,
+    mut place: Option<Place>,
 ) -> io::Result<Transport>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    K: Send + 'static,
 {
     let handshake = async {
         let (request, unread) = match head::read::<Request>(&mut stream).await {
@@ -182,6 +189,9 @@ where
                 return Err(Failure::refused(StatusCode::BAD_REQUEST, "the request must be a GET of HTTP/1.1"));
             }
         };
+        if place.as_mut().is_some_and(|place| !place.keep()) {
+            return Err(Failure::Io(io::ErrorKind::ConnectionAborted.into()));
+        }
         let (accept, subprotocol, admission) = examine(request, local, remote, policy).await?;
         head::write_accept(&mut stream, &accept, subprotocol).await.map_err(Failure::Io)?;
         Ok((unread, admission))
