@@ -154,10 +154,11 @@ impl Listener {
     /// processes of this machine can reach.
     ///
     /// Each message is one text message of a WebSocket; a binary message is read as UTF-8. A client gets a ping after
-    /// 20 seconds of silence. If the client sends nothing in the 20 seconds after the ping, the link ends. When a link
-    /// ends, its WebSocket is closed with 1001. Compression is not offered, because it would use memory for each
-    /// connection. Also, the length of a compressed message could reveal a secret in the message, if an attacker
-    /// controls other text in it.
+    /// 20 seconds of silence. If the client neither sends anything nor reads buffered bytes in the 20 seconds after the
+    /// ping, the link ends. When a link ends, its WebSocket is closed with 1001.
+    ///
+    /// Compression is not offered, because it would use memory for each connection. Also, the length of a compressed
+    /// message could reveal a secret in the message, if an attacker controls other text in it.
     ///
     /// For TLS, use a proxy, or [`WebSocketPolicy::accept`].
     ///

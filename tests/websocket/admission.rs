@@ -225,15 +225,12 @@ async fn the_number_of_connections_is_bounded_in_total_and_per_address() -> Test
     drop(other);
 
     let address = serve(WebSocketPolicy::new().max_connections(2)).await?;
-    let _first = RawClient::open(address).await?;
-    // A connection with an incomplete head of a request counts, too.
-    let _silent = tokio::net::TcpStream::connect(address).await?;
-    within(async {
-        while status(address, &address.to_string(), "").await? != 503 {
-            tokio::task::yield_now().await;
-        }
-        std::io::Result::Ok(())
-    })
-    .await??;
-    Ok(())
+    let mut first = RawClient::open(address).await?;
+    // A connection with an incomplete head of a request counts, too, until another client needs its place.
+    let mut silent = tokio::net::TcpStream::connect(address).await?;
+    let mut second = RawClient::open(address).await?;
+    assert_eq!(within(silent.read(&mut [0])).await??, 0);
+    assert_eq!(status(address, &address.to_string(), "").await?, 503);
+    first.assert_served().await?;
+    second.assert_served().await
 }

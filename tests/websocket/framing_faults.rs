@@ -4,7 +4,7 @@
 use portway::{Limits, WebSocketPolicy};
 use serde_json::json;
 
-use crate::raw::{CLOSE, FINAL, PING, PONG, RawClient, TEXT, Test, frame, header, serve, serve_with};
+use crate::raw::{CLOSE, FINAL, PING, PONG, RawClient, TEXT, Test, frame, header, request, serve, serve_with};
 
 const BINARY: u8 = 2;
 
@@ -42,6 +42,18 @@ async fn faults_of_the_framing_close_the_connection_with_1002() -> Test {
         ("a fragment of a close frame", frame(CLOSE, &1000u16.to_be_bytes())),
         ("a close frame with a payload of one byte", frame(FINAL | CLOSE, &[3])),
     ];
+    let long = |second: u8, length: &[u8], payload: &[u8]| {
+        [&[FINAL | TEXT, 0x80 | second][..], length, &[0; 4], payload].concat()
+    };
+    for (length, payload) in [(0_u16, ""), (2, "{}"), (125, "")] {
+        cases.push(("a length in 2 bytes that fits in 7 bits", long(126, &length.to_be_bytes(), payload.as_bytes())));
+    }
+    for (length, payload) in [(0_u64, ""), (2, "{}"), (65_535, ""), (1 << 63, ""), (u64::MAX, "")] {
+        cases.push((
+            "a length in 8 bytes that fits in 2 bytes, or needs 64 bits",
+            long(127, &length.to_be_bytes(), payload.as_bytes()),
+        ));
+    }
     for bit in [0x40, 0x20, 0x10] {
         cases.push(("a reserved bit", frame(FINAL | bit | TEXT, b"{}")));
         cases.push(("a reserved bit of a control frame", frame(FINAL | bit | PING, b"")));
@@ -60,6 +72,25 @@ async fn faults_of_the_framing_close_the_connection_with_1002() -> Test {
                 "{name}"
             );
         }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_message_before_a_length_of_the_wrong_form_is_answered() -> Test {
+    let address = serve(WebSocketPolicy::new()).await?;
+    let host = address.to_string();
+    let call = frame(FINAL | TEXT, br#"{"jsonrpc":"2.0","id":7,"method":"echo","params":[1]}"#);
+    let fault = [FINAL | TEXT, 0x80 | 126, 0, 2, 0, 0, 0, 0, b'{', b'}'];
+    // The first client sends all bytes with the head of its request, and the second one sends them after the upgrade.
+    let head = request(&host, "");
+    let (client, _) = RawClient::ask(address, &[head.as_bytes(), &call, &fault].concat()).await?;
+    let mut second = RawClient::open(address).await?;
+    second.send(&[&call[..], &fault].concat()).await?;
+    for mut client in [client, second] {
+        assert_eq!(client.message().await?, json!({"jsonrpc": "2.0", "id": 7, "result": [1]}));
+        let (code, reason) = client.closed().await?;
+        assert_eq!((code, &*reason), (1002, "the length of a frame must have the shortest form"));
     }
     Ok(())
 }

@@ -149,6 +149,46 @@ async fn connections_with_slow_heads_end_after_ten_seconds_and_other_clients_are
     Ok(())
 }
 
+/// Opens connections that send nothing, or only the beginning of a request.
+async fn open_silent(address: SocketAddr, count: usize) -> io::Result<Vec<TcpStream>> {
+    let mut silent = Vec::new();
+    for number in 0..count {
+        let mut stream = TcpStream::connect(address).await?;
+        if number % 2 == 0 {
+            stream.write_all(b"GET /rpc HTTP/1.1\r\nHost: ").await?;
+        }
+        silent.push(stream);
+    }
+    Ok(silent)
+}
+
+#[tokio::test]
+async fn a_client_is_served_at_once_beside_300_silent_connections_that_exceed_a_limit() -> Test {
+    for policy in [
+        WebSocketPolicy::new().max_connections_per_address(64),
+        WebSocketPolicy::new().max_connections(64),
+        WebSocketPolicy::new(),
+    ] {
+        let address = serve(policy).await?;
+        let mut earlier = RawClient::open(address).await?;
+        // The shortest of three times counts, because other programs may delay a client.
+        let mut shortest = Duration::MAX;
+        for _ in 0..3 {
+            let _silent = open_silent(address, 300).await?;
+            let start = Instant::now();
+            let mut client = RawClient::open(address).await?;
+            client.assert_served().await?;
+            shortest = shortest.min(start.elapsed());
+            // A connection with a complete request keeps its place.
+            open_silent(address, 300).await?;
+            client.assert_served().await?;
+            earlier.assert_served().await?;
+        }
+        assert!(shortest < Duration::from_secs(1), "{shortest:?}");
+    }
+    Ok(())
+}
+
 #[tokio::test]
 async fn the_server_closes_a_refused_connection_that_the_client_keeps_open() -> Test {
     let address = serve(WebSocketPolicy::new()).await?;

@@ -13,5 +13,6 @@ mod many;
 mod many_messages;
 mod processes;
 mod raw;
+mod slow_readers;
 mod taps;
 mod tls;

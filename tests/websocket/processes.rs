@@ -39,7 +39,7 @@ impl Process {
         Err(io::Error::other("the process has ended"))
     }
 
-    fn signal(&self, signal: Signal) -> io::Result<()> {
+    pub(crate) fn signal(&self, signal: Signal) -> io::Result<()> {
         let process = Pid::from_raw(self.0.id() as i32).ok_or_else(|| io::Error::other("no process"))?;
         kill_process(process, signal)?;
         // A thread may run for a moment after the signal was sent. In this moment, it could answer a request.

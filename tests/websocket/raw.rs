@@ -103,10 +103,10 @@ pub(crate) async fn within<T>(future: impl Future<Output = T>) -> io::Result<T> 
 
 impl RawClient {
     /// Connects and sends a request. Returns a client for the connection, and the head of the response.
-    pub(crate) async fn ask(address: SocketAddr, request: &str) -> io::Result<(Self, String)> {
+    pub(crate) async fn ask(address: SocketAddr, request: impl AsRef<[u8]>) -> io::Result<(Self, String)> {
         let mut client = Self { stream: TcpStream::connect(address).await?, unparsed: Vec::new() };
         client.stream.set_nodelay(true)?;
-        client.stream.write_all(request.as_bytes()).await?;
+        client.stream.write_all(request.as_ref()).await?;
         let head = client.read_head().await?;
         Ok((client, head))
     }

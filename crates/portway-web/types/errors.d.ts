@@ -47,7 +47,10 @@ export type CallErrorReason =
   | "peer-gone"
   /** `portway/websocket`: the peer does not read, and too many bytes are unsent. */
   | "congested"
-  /** `portway/websocket`: the peer has closed the connection with 1009, because this call was too large. */
+  /**
+   * `portway/websocket`: the peer has closed the connection with 1009. Of the pending calls whose messages have more
+   * than 16 384 characters, this call has the longest message.
+   */
   | "too-large"
   /** The peer did not answer the heartbeat. Later calls are still sent. */
   | "unresponsive"

@@ -17,6 +17,7 @@ use tungstenite::protocol::Role;
 
 use super::head::{self, HeadError, list, single};
 use super::socket::WebSocket;
+use super::tcp_progress::TcpProgress;
 use super::tls;
 use crate::native::limits::WEBSOCKET_CONNECT_TIMEOUT;
 use crate::native::tap::TapTransport;
@@ -121,14 +122,15 @@ impl WebSocketOptions {
             let host = host.trim_start_matches('[').trim_end_matches(']');
             let stream = TcpStream::connect((host, port)).await?;
             stream.set_nodelay(true)?;
+            let progress = TcpProgress::new(stream.local_addr()?, stream.peer_addr()?);
             if !is_secure {
-                return self.upgrade(stream, request).await;
+                return self.upgrade(stream, progress, request).await;
             }
             let config = match &self.tls_config {
                 Some(config) => Arc::clone(config),
                 None => tls::config(&self.root_certificates)?,
             };
-            self.upgrade(tls::connect(config, host, stream).await?, request).await
+            self.upgrade(tls::connect(config, host, stream).await?, progress, request).await
         });
         match connected.await {
             Ok(transport) => transport.map_err(|error| with_subject(&error, name)),
@@ -167,7 +169,7 @@ impl WebSocketOptions {
         Ok(request)
     }
 
-    async fn upgrade<S>(&self, mut stream: S, request: Request) -> io::Result<Transport>
+    async fn upgrade<S>(&self, mut stream: S, progress: TcpProgress, request: Request) -> io::Result<Transport>
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
@@ -181,7 +183,7 @@ impl WebSocketOptions {
             HeadError::Invalid(problem) => failed(format!("the response is not HTTP: {problem}")),
         })?;
         self.verify(&response, &key)?;
-        let socket = WebSocket::new(stream, unread, Role::Client, ());
+        let socket = WebSocket::new(stream, Some(progress), unread, Role::Client, ());
         Transport::from_io(TransportIo::Messages(Box::new(socket)), TapTransport::WebSocket)
     }
 
@@ -219,8 +221,8 @@ impl Transport {
     /// [`WebSocketOptions`].
     ///
     /// Each message is one text message of the WebSocket. The peer gets a ping after 20 seconds of silence. If the peer
-    /// sends nothing in the 20 seconds after the ping, the link ends. When the link ends, the WebSocket is closed with
-    /// 1000.
+    /// neither sends anything nor reads buffered bytes in the 20 seconds after the ping, the link ends. When the link
+    /// ends, the WebSocket is closed with 1000.
     ///
     /// # Errors
     /// The errors of [`WebSocketOptions::connect`].

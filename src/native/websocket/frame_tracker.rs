@@ -1,8 +1,8 @@
 //! Finds the boundaries of frames in the bytes of a WebSocket, so that a message that never ends can time out.
 //!
 //! The library `tungstenite`, which decodes frames, does not report whether it has received a part of a message. The
-//! tracker in this module reads only the headers (RFC 6455 §5.2). It does not check the headers, because the library
-//! checks them.
+//! tracker in this module reads only the headers (RFC 6455 §5.2). It checks the form of lengths, which the library does
+//! not check. The library checks everything else.
 
 /// Maximum length of the header of a frame, in bytes: 2 bytes, an extended length of 8 bytes, and a mask of 4 bytes.
 const MAX_HEADER_BYTES: usize = 14;
@@ -26,23 +26,36 @@ pub(super) struct FrameTracker {
     completed: u64,
     /// The number of bytes of the incomplete message.
     received_bytes: usize,
+    /// Whether a length had more bytes than necessary, or more than 63 bits.
+    has_invalid_length: bool,
 }
 
 impl FrameTracker {
-    /// Advances over the next bytes.
-    pub(super) fn advance(&mut self, mut bytes: &[u8]) {
-        while !bytes.is_empty() {
+    /// Advances over the next bytes. Returns their number. If a length is invalid, only the bytes before the last byte
+    /// of its header count. So without the rest, this header stays incomplete.
+    pub(super) fn advance(&mut self, bytes: &[u8]) -> usize {
+        let mut rest = bytes;
+        while !rest.is_empty() {
             if self.payload_left == 0 {
-                bytes = self.read_header(bytes);
+                rest = self.read_header(rest);
+                if self.has_invalid_length {
+                    return bytes.len() - rest.len() - 1;
+                }
             }
-            let skipped = bytes.len().min(usize::try_from(self.payload_left).unwrap_or(usize::MAX));
-            bytes = bytes.get(skipped..).unwrap_or_default();
+            let skipped = rest.len().min(usize::try_from(self.payload_left).unwrap_or(usize::MAX));
+            rest = rest.get(skipped..).unwrap_or_default();
             self.payload_left -= skipped as u64;
             self.received_bytes = self.received_bytes.saturating_add(skipped);
             if self.header_length == 0 && self.payload_left == 0 {
                 self.end_frame();
             }
         }
+        bytes.len()
+    }
+
+    /// Returns whether a length was invalid (RFC 6455 §5.2). The bytes after such a length have no meaning.
+    pub(super) const fn has_invalid_length(&self) -> bool {
+        self.has_invalid_length
     }
 
     /// Returns a number that identifies the incomplete message, or `None` between two messages.
@@ -71,7 +84,9 @@ impl FrameTracker {
             self.received_bytes = self.received_bytes.saturating_add(1);
             rest = after;
             if self.header_length >= self.needed() {
-                self.payload_left = self.payload_length();
+                let payload_length = self.payload_length();
+                self.has_invalid_length = payload_length.is_none();
+                self.payload_left = payload_length.unwrap_or(0);
                 self.is_final = self.header[0] & 0x80 != 0;
                 self.is_control = self.header[0] & 0x08 != 0;
                 self.is_within_message |= !self.is_control;
@@ -95,13 +110,15 @@ impl FrameTracker {
         }
     }
 
-    fn payload_length(&self) -> u64 {
+    /// Returns the length of the payload, or `None` if its form is invalid.
+    fn payload_length(&self) -> Option<u64> {
         let [_, second, a, b, c, d, e, f, g, h, ..] = self.header;
-        match second & 0x7f {
-            126 => u64::from(u16::from_be_bytes([a, b])),
-            127 => u64::from_be_bytes([a, b, c, d, e, f, g, h]),
-            length => u64::from(length),
-        }
+        let (length, valid) = match second & 0x7f {
+            126 => (u64::from(u16::from_be_bytes([a, b])), 126..=0xffff),
+            127 => (u64::from_be_bytes([a, b, c, d, e, f, g, h]), 0x1_0000..=u64::MAX >> 1),
+            length => return Some(u64::from(length)),
+        };
+        valid.contains(&length).then_some(length)
     }
 
     fn end_frame(&mut self) {
@@ -161,6 +178,39 @@ mod tests {
                 }
                 tracker.advance(&messages.concat());
                 assert_eq!(tracker.unfinished(), None);
+            }
+        }
+    }
+
+    #[test]
+    fn a_length_is_invalid_if_it_has_too_many_bytes_or_bits() {
+        let short = |length: u16| [&[0x81, 126][..], &length.to_be_bytes()].concat();
+        let long = |length: u64| [&[0x81, 127][..], &length.to_be_bytes()].concat();
+        for (header, is_valid) in [
+            (short(0), false),
+            (short(125), false),
+            (short(126), true),
+            (short(u16::MAX), true),
+            (long(0), false),
+            (long(125), false),
+            (long(126), false),
+            (long(65_535), false),
+            (long(65_536), true),
+            (long(u64::MAX >> 1), true),
+            (long(1 << 63), false),
+            (long(u64::MAX), false),
+        ] {
+            for (mask_bit, mask) in [(0, &[][..]), (0x80, &[1, 2, 3, 4])] {
+                let mut header = [&header, mask].concat();
+                if let Some(second) = header.get_mut(1) {
+                    *second |= mask_bit;
+                }
+                let before = frame(0x81, 5);
+                let bytes = [&before[..], &header, b"rest"].concat();
+                let mut tracker = FrameTracker::default();
+                let end = if is_valid { bytes.len() } else { before.len() + header.len() - 1 };
+                assert_eq!(tracker.advance(&bytes), end, "{header:?}");
+                assert_eq!(tracker.has_invalid_length(), !is_valid, "{header:?}");
             }
         }
     }

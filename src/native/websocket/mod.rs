@@ -14,6 +14,7 @@ mod policy;
 mod server;
 mod socket;
 mod stream;
+mod tcp_progress;
 mod tls;
 
 pub use self::client::WebSocketOptions;

@@ -1,8 +1,10 @@
 //! Limits the number of connections, in total and for each address.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
 
 /// The number of low bits of an IPv6 address that a single user can choose.
 const HOST_BITS: u32 = 64;
@@ -18,7 +20,23 @@ pub(super) struct Places {
 #[derive(Debug, Default)]
 struct Taken {
     all: usize,
-    by_address: BTreeMap<IpAddr, usize>,
+    by_address: BTreeMap<IpAddr, OfAddress>,
+    /// The connections whose request is incomplete, in the order of their beginning.
+    waiting: BTreeMap<u64, Waiting>,
+    next_number: u64,
+}
+
+/// The connections of one address: all of them, and the numbers of those whose request is incomplete.
+#[derive(Debug, Default)]
+struct OfAddress {
+    all: usize,
+    waiting: BTreeSet<u64>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    address: IpAddr,
+    lost: Arc<Notify>,
 }
 
 /// The place of one connection. The drop of this value releases the place.
@@ -26,6 +44,9 @@ struct Taken {
 pub(super) struct Place {
     places: Arc<Places>,
     address: IpAddr,
+    number: u64,
+    is_waiting: bool,
+    lost: Arc<Notify>,
 }
 
 impl Places {
@@ -33,29 +54,84 @@ impl Places {
         Arc::new(Self { taken: Mutex::default(), max, max_per_address })
     }
 
-    /// Takes a place for a connection from this address. Returns `None` if no place is free.
+    /// Takes a place for a connection from this address. If no place is free, the connection whose request has been
+    /// incomplete for the longest time loses its place. Returns `None` if there is no such connection.
     pub(super) fn take(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
         let address = group(address);
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = taken.by_address.get(&address).copied().unwrap_or(0);
-        if taken.all >= self.max || count >= self.max_per_address {
-            return None;
+        let mut taken = self.lock();
+        let of_address = taken.by_address.get(&address);
+        if of_address.is_some_and(|of_address| of_address.all >= self.max_per_address) {
+            let oldest = of_address.and_then(|of_address| of_address.waiting.first()).copied()?;
+            taken.evict(oldest);
+        } else if taken.all >= self.max {
+            let oldest = taken.waiting.first_key_value().map(|(number, _)| *number)?;
+            taken.evict(oldest);
         }
+        let number = taken.next_number;
+        let lost = Arc::new(Notify::new());
+        taken.next_number += 1;
         taken.all += 1;
-        taken.by_address.insert(address, count + 1);
-        Some(Place { places: Arc::clone(self), address })
+        taken.waiting.insert(number, Waiting { address, lost: Arc::clone(&lost) });
+        let of_address = taken.by_address.entry(address).or_default();
+        of_address.all += 1;
+        of_address.waiting.insert(number);
+        Some(Place { places: Arc::clone(self), address, number, is_waiting: true, lost })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Taken {
+    /// Takes the place of a connection whose request is incomplete.
+    fn evict(&mut self, number: u64) {
+        if let Some(Waiting { address, lost }) = self.end_wait(number) {
+            self.release(address);
+            lost.notify_one();
+        }
+    }
+
+    /// Removes a connection from those whose request is incomplete. Returns `None` if it has lost its place.
+    fn end_wait(&mut self, number: u64) -> Option<Waiting> {
+        let waiting = self.waiting.remove(&number)?;
+        if let Some(of_address) = self.by_address.get_mut(&waiting.address) {
+            of_address.waiting.remove(&number);
+        }
+        Some(waiting)
+    }
+
+    fn release(&mut self, address: IpAddr) {
+        self.all = self.all.saturating_sub(1);
+        if let Some(of_address) = self.by_address.get_mut(&address) {
+            of_address.all = of_address.all.saturating_sub(1);
+            if of_address.all == 0 {
+                self.by_address.remove(&address);
+            }
+        }
+    }
+}
+
+impl Place {
+    /// Keeps the place until the drop of this value, because the request is complete. Returns whether the connection
+    /// still had its place.
+    pub(super) fn keep(&mut self) -> bool {
+        let is_kept = self.places.lock().end_wait(self.number).is_some();
+        self.is_waiting = !is_kept;
+        is_kept
+    }
+
+    /// Returns the signal that the connection has lost its place.
+    pub(super) fn lost(&self) -> Arc<Notify> {
+        Arc::clone(&self.lost)
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut taken = self.places.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        taken.all = taken.all.saturating_sub(1);
-        if let Some(count) = taken.by_address.get_mut(&self.address) {
-            *count = count.saturating_sub(1);
-            if *count == 0 {
-                taken.by_address.remove(&self.address);
-            }
+        let mut taken = self.places.lock();
+        if !self.is_waiting || taken.end_wait(self.number).is_some() {
+            taken.release(self.address);
         }
     }
 }
@@ -80,20 +156,56 @@ mod tests {
         let [first, second, third] = ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map(str::parse::<IpAddr>);
         let (first, second, third) = (first?, second?, third?);
         let places = Places::new(3, 2);
-        let one = places.take(first).ok_or("no place")?;
-        let _two = places.take("::ffff:10.0.0.1".parse()?).ok_or("no place")?;
-        assert!(places.take(first).is_none(), "a third connection from the same address must not get a place");
-        let _three = places.take(second).ok_or("no place")?;
-        assert!(places.take(third).is_none(), "a fourth connection in total must not get a place");
+        let take = |address| {
+            places.take(address).map(|mut place| {
+                assert!(place.keep());
+                place
+            })
+        };
+        let one = take(first).ok_or("no place")?;
+        let _two = take("::ffff:10.0.0.1".parse()?).ok_or("no place")?;
+        assert!(take(first).is_none(), "a third connection from the same address must not get a place");
+        let _three = take(second).ok_or("no place")?;
+        assert!(take(third).is_none(), "a fourth connection in total must not get a place");
         drop(one);
-        let _four = places.take(third).ok_or("the place was not released")?;
+        let _four = take(third).ok_or("the place was not released")?;
+        Ok(())
+    }
+
+    #[test]
+    fn the_oldest_connection_with_an_incomplete_request_loses_its_place() -> Result<(), Box<dyn std::error::Error>> {
+        let [first, second, third] = ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map(str::parse::<IpAddr>);
+        let (first, second, third) = (first?, second?, third?);
+        let places = Places::new(4, 3);
+        let mut kept = places.take(first).ok_or("no place")?;
+        assert!(kept.keep());
+        let mut oldest = places.take(second).ok_or("no place")?;
+        let mut later = places.take(first).ok_or("no place")?;
+        let mut last = places.take(first).ok_or("no place")?;
+        // The address is full, so a connection of the same address loses its place.
+        let mut next = places.take(first).ok_or("no place")?;
+        assert!(!later.keep());
+        // All places are taken, so the oldest connection of any address loses its place.
+        let mut other = places.take(third).ok_or("no place")?;
+        assert!(!oldest.keep());
+        // A lost place is not released again.
+        drop((later, oldest));
+        assert!(last.keep() && next.keep() && other.keep());
+        assert!(places.take(first).is_none() && places.take(second).is_none());
+        drop(kept);
+        let again = places.take(second);
+        assert!(again.is_some() && places.take(third).is_some());
+        drop((last, next, other, again));
+        let taken = places.lock();
+        assert_eq!((taken.all, taken.by_address.len(), taken.waiting.len()), (0, 0, 0));
         Ok(())
     }
 
     #[test]
     fn addresses_of_one_ipv6_network_count_together() -> Result<(), Box<dyn std::error::Error>> {
         let places = Places::new(10, 1);
-        let _one = places.take("2001:db8:0:1::1".parse()?).ok_or("no place")?;
+        let mut one = places.take("2001:db8:0:1::1".parse()?).ok_or("no place")?;
+        assert!(one.keep());
         assert!(places.take("2001:db8:0:1:ffff::2".parse()?).is_none());
         assert!(places.take("2001:db8:0:2::1".parse()?).is_some());
         Ok(())

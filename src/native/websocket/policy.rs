@@ -125,13 +125,15 @@ impl WebSocketPolicy {
         Self { check: Some(Arc::new(move |head| Box::pin(check(head)))), ..self }
     }
 
-    /// Sets the maximum number of connections. A further connection is refused with 503. Default: 16 384.
+    /// Sets the maximum number of connections. A further connection replaces the oldest connection whose request is
+    /// incomplete. Without such a connection, it is refused with 503. Default: 16 384.
     pub fn max_connections(self, count: usize) -> Self {
         Self { max_connections: count, ..self }
     }
 
-    /// Sets the maximum number of connections of one IPv4 address or IPv6 network (`/64`). A further connection is
-    /// refused with 503. Default: 1 024. Behind a proxy, all connections have the address of the proxy.
+    /// Sets the maximum number of connections of one IPv4 address or IPv6 network (`/64`). A further connection
+    /// replaces one of this address, or is refused, as in [`Self::max_connections`]. Default: 1 024. Behind a proxy,
+    /// all connections have the address of the proxy.
     pub fn max_connections_per_address(self, count: usize) -> Self {
         Self { max_connections_per_address: count, ..self }
     }

@@ -1,6 +1,7 @@
 //! The handshake of a server (RFC 6455 §4.2).
 
 use core::future::poll_fn;
+use core::pin::pin;
 use core::task::Poll;
 use std::io;
 use std::net::SocketAddr;
@@ -23,6 +24,7 @@ use super::identity::{Admission, RequestHead};
 use super::places::{Place, Places};
 use super::policy::{Refused, WebSocketPolicy};
 use super::socket::WebSocket;
+use super::tcp_progress::TcpProgress;
 use crate::native::limits::WEBSOCKET_HEAD_TIMEOUT;
 use crate::native::tap::TapTransport;
 use crate::native::transport::{Transport, TransportIo};
@@ -103,15 +105,22 @@ impl WebSocketListener {
             // Messages are batched before they are written, so Nagle's algorithm would only delay them.
             stream.set_nodelay(true).ok()?;
             let local = stream.local_addr().ok()?;
-            accept(stream, local, remote, &policy, place).await.ok()
+            let lost = place.lost();
+            let mut lost = pin!(lost.notified());
+            let mut accepting = pin!(accept(stream, local, remote, &policy, Some(place)));
+            poll_fn(|context| match lost.as_mut().poll(context) {
+                Poll::Ready(()) => Poll::Ready(None),
+                Poll::Pending => accepting.as_mut().poll(context).map(Result::ok),
+            })
+            .await
         }
     }
 }
 
 impl WebSocketPolicy {
     /// Does the handshake of a server on a connection, for example on a connection with TLS. `local` is the address of
-    /// the server, and `remote` is the address of the client. A request that is not admitted is answered with an HTTP
-    /// error. This method does not limit the number of connections.
+    /// the server, and `remote` is the address of the client. Both are addresses of the same TCP connection. A request
+    /// that is not admitted is answered with an HTTP error. This method does not limit the number of connections.
     ///
     /// ```no_run
     /// use portway::{Server, WebSocketPolicy};
@@ -137,7 +146,7 @@ impl WebSocketPolicy {
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        accept(stream, local, remote, self, ()).await
+        accept(stream, local, remote, self, None).await
     }
 }
 
@@ -145,26 +154,26 @@ impl WebSocketPolicy {
 impl Transport {
     /// Uses a connection that an HTTP server, such as hyper, has upgraded to a WebSocket. The transport is the server
     /// of the WebSocket, so its frames are not masked. The HTTP server must have checked the request, see
-    /// [`WebSocketPolicy`].
+    /// [`WebSocketPolicy`]. The transport does not know the TCP connection, so a peer that reads a long message very
+    /// slowly may count as silent.
     ///
     /// # Errors
     /// If the function is called outside of a tokio runtime.
     pub fn upgraded(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> io::Result<Self> {
-        let socket = WebSocket::new(stream, Vec::new(), Role::Server, ());
+        let socket = WebSocket::new(stream, None, Vec::new(), Role::Server, ());
         Self::from_io(TransportIo::Messages(Box::new(socket)), TapTransport::WebSocket)
     }
 }
 
-async fn accept<S, K>(
+async fn accept<S>(
     mut stream: S,
     local: SocketAddr,
     remote: SocketAddr,
     policy: &WebSocketPolicy,
-    place: K,
+    mut place: Option<Place>,
 ) -> io::Result<Transport>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    K: Send + 'static,
 {
     let handshake = async {
         let (request, unread) = match head::read::<Request>(&mut stream).await {
@@ -180,13 +189,17 @@ where
                 return Err(Failure::refused(StatusCode::BAD_REQUEST, "the request must be a GET of HTTP/1.1"));
             }
         };
+        if place.as_mut().is_some_and(|place| !place.keep()) {
+            return Err(Failure::Io(io::ErrorKind::ConnectionAborted.into()));
+        }
         let (accept, subprotocol, admission) = examine(request, local, remote, policy).await?;
         head::write_accept(&mut stream, &accept, subprotocol).await.map_err(Failure::Io)?;
         Ok((unread, admission))
     };
     match timeout(WEBSOCKET_HEAD_TIMEOUT, handshake).await {
         Ok(Ok((unread, admission))) => {
-            let socket = WebSocket::new(stream, unread, Role::Server, place);
+            let progress = TcpProgress::new(local, remote);
+            let socket = WebSocket::new(stream, Some(progress), unread, Role::Server, place);
             Transport::from_io(TransportIo::Messages(Box::new(socket)), TapTransport::WebSocket)
                 .map(|transport| transport.with_shared_identity(admission.0))
         }

@@ -16,6 +16,7 @@ use tungstenite::protocol::{CloseFrame, Role, WebSocketConfig, WebSocketContext}
 use tungstenite::{Bytes, Error, Message, Utf8Bytes};
 
 use super::stream::{ObservedStream, Polled, WRITE_BYTES};
+use super::tcp_progress::{Taken, TcpProgress};
 use crate::Limits;
 use crate::error::Closed;
 use crate::native::limits::{MAX_UNFLUSHED_PONGS, WEBSOCKET_PING_INTERVAL, WEBSOCKET_PING_TIMEOUT};
@@ -61,17 +62,21 @@ enum Received {
 #[derive(Default)]
 struct PingTimer {
     sleep: Option<Pin<Box<Sleep>>>,
-    /// The time of the latest ping.
+    /// The time of the latest ping, or a later time at which the peer was still taking earlier bytes.
     sent: Option<Instant>,
+    progress: Option<TcpProgress>,
+    /// The progress at the time `sent`.
+    taken: Option<Taken>,
     /// The end of `FINAL_WAIT`, or `None` before it starts.
     end: Option<Instant>,
 }
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> WebSocket<S, K> {
-    /// Creates a WebSocket on an upgraded connection. `unread` are bytes that were read after the head.
-    pub(super) fn new(stream: S, unread: Vec<u8>, role: Role, place: K) -> Self {
+    /// Creates a WebSocket on an upgraded connection. `progress` reads how many bytes the system of the peer has taken.
+    /// `unread` are bytes that were read after the head.
+    pub(super) fn new(stream: S, progress: Option<TcpProgress>, mut unread: Vec<u8>, role: Role, place: K) -> Self {
         Self {
-            stream: ObservedStream::new(stream, &unread),
+            stream: ObservedStream::new(stream, &mut unread),
             framing: WebSocketContext::from_partially_read(unread, role, Some(config(&Limits::DEFAULT))),
             role,
             received: None,
@@ -80,7 +85,7 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> WebSocket<S, K> {
             closed: None,
             is_acknowledged: false,
             is_shut_down: false,
-            ping: PingTimer::default(),
+            ping: PingTimer { progress, ..PingTimer::default() },
             _place: place,
         }
     }
@@ -150,6 +155,9 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> WebSocket<S, K> {
                 self.is_acknowledged = true;
                 self.closed.clone().unwrap_or(Closed::End)
             }
+            Error::Io(_) if self.stream.tracker.has_invalid_length() => {
+                self.fail(context, CloseCode::Protocol, "the length of a frame must have the shortest form".into())
+            }
             Error::Io(error) => {
                 self.is_acknowledged = true;
                 Closed::from_io(&error)
@@ -190,6 +198,7 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> WebSocket<S, K> {
             match (sent, self.ping.end) {
                 (None, _) => {
                     (self.ping.sent, self.ping.end) = (Some(now), None);
+                    self.ping.taken = self.ping.progress.as_ref().and_then(TcpProgress::taken);
                     if !self.is_blocked {
                         let result = self.send_frame(context, Message::Ping(Bytes::new()));
                         if result.is_ok() {
@@ -198,6 +207,8 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> WebSocket<S, K> {
                         }
                     }
                 }
+                // The ping waits behind bytes that the peer is still taking.
+                (Some(_), None) if self.ping.is_peer_reading() => self.ping.sent = Some(now),
                 (Some(_), None) => self.ping.end = Some(now + FINAL_WAIT),
                 (Some(_), Some(_)) => {
                     self.is_acknowledged = true;
@@ -326,6 +337,14 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> MessageChannel for WebSo
 }
 
 impl PingTimer {
+    /// Returns whether the peer has taken bytes since the latest call, or since the ping. The bytes count only if
+    /// further bytes had to wait at that time: the system of a stopped peer also takes bytes, until its buffer is full.
+    fn is_peer_reading(&mut self) -> bool {
+        let now = self.progress.as_ref().and_then(TcpProgress::taken);
+        let before = core::mem::replace(&mut self.taken, now);
+        before.zip(now).is_some_and(|(before, now)| before.has_more && now.bytes > before.bytes)
+    }
+
     /// Polls for this time. If the timer is set to an earlier time, it is reset only at that time, because most of
     /// these times are never reached.
     fn poll_until(&mut self, context: &mut Context<'_>, due: Instant) -> Poll<()> {

@@ -52,10 +52,11 @@ pub(super) struct Polled<'a, 'b, 'c, S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> ObservedStream<S> {
-    /// Wraps a stream. `unread` are bytes of the stream that were read before.
-    pub(super) fn new(stream: S, unread: &[u8]) -> Self {
+    /// Wraps a stream. `unread` are bytes of the stream that were read before. Bytes that must not be passed to the
+    /// library are removed from them.
+    pub(super) fn new(stream: S, unread: &mut Vec<u8>) -> Self {
         let mut tracker = FrameTracker::default();
-        tracker.advance(unread);
+        unread.truncate(tracker.advance(unread));
         Self {
             stream,
             tracker,
@@ -165,15 +166,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ObservedStream<S> {
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Read for Polled<'_, '_, '_, S> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        match self.stream.poll_read(self.context, bytes) {
-            Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
-            Poll::Ready(read) => {
-                let count = read?;
-                self.stream.tracker.advance(bytes.get(..count).unwrap_or_default());
-                self.stream.read += count as u64;
-                Ok(count)
+        while !self.stream.tracker.has_invalid_length() {
+            let Poll::Ready(read) = self.stream.poll_read(self.context, bytes) else {
+                return Err(io::ErrorKind::WouldBlock.into());
+            };
+            let read = bytes.get(..read?).unwrap_or_default();
+            let count = self.stream.tracker.advance(read);
+            self.stream.read += count as u64;
+            // For the library, 0 bytes are the end of the stream.
+            if count > 0 || read.is_empty() {
+                return Ok(count);
             }
         }
+        Err(io::ErrorKind::InvalidData.into())
     }
 }
 

@@ -1,10 +1,11 @@
 //! The HTTP server of the inspector. It listens on 127.0.0.1 only, and serves only requests with its token.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::fmt::Write as _;
 use std::io;
 use std::net::Ipv4Addr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::stream;
 use http_body_util::combinators::UnsyncBoxBody;
@@ -16,7 +17,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::files::OpenedFile;
@@ -62,6 +63,24 @@ struct Shared {
     policy: HeaderValue,
     /// The permits of pages that read records.
     readers: Arc<Semaphore>,
+    silent: Silent,
+}
+
+/// The connections without a complete request, in the order of their beginning.
+#[derive(Debug, Default)]
+struct Silent(Mutex<BTreeMap<u64, Arc<Notify>>>);
+
+impl Silent {
+    /// Closes the oldest connection without a complete request, to make room for another one.
+    fn close_oldest(&self) {
+        if let Some((_, closed)) = self.lock().pop_first() {
+            closed.notify_one();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Notify>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Server {
@@ -75,7 +94,10 @@ impl Server {
         let policy = HeaderValue::from_str(&policy).map_err(|error| failure(io::Error::other(error)))?;
         let readers = Arc::new(Semaphore::new(MAX_INSPECTOR_PAGES));
         let token = token().map_err(failure)?;
-        Ok(Self { listener, shared: Arc::new(Shared { site, token, port, policy, readers }) })
+        Ok(Self {
+            listener,
+            shared: Arc::new(Shared { site, token, port, policy, readers, silent: Silent::default() }),
+        })
     }
 
     /// Returns the address with the token.
@@ -89,12 +111,15 @@ impl Server {
         let permits = Arc::new(Semaphore::new(MAX_INSPECTOR_CONNECTIONS));
         let mut connections = JoinSet::new();
         let accepting = async {
-            loop {
-                // The semaphore is never closed.
-                let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
+            for number in 0.. {
                 match self.listener.accept().await {
                     Ok((stream, _)) => {
-                        connections.spawn(Arc::clone(&self.shared).serve(stream, permit));
+                        if permits.available_permits() == 0 {
+                            self.shared.silent.close_oldest();
+                        }
+                        // The semaphore is never closed.
+                        let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
+                        connections.spawn(Arc::clone(&self.shared).serve(number, stream, permit));
                         // Finished connections are removed.
                         while connections.try_join_next().is_some() {}
                     }
@@ -113,8 +138,11 @@ impl Server {
 }
 
 impl Shared {
-    async fn serve(self: Arc<Self>, stream: TcpStream, permit: OwnedSemaphorePermit) {
+    async fn serve(self: Arc<Self>, number: u64, stream: TcpStream, permit: OwnedSemaphorePermit) {
+        let closed = Arc::new(Notify::new());
+        self.silent.lock().insert(number, Arc::clone(&closed));
         let service = service_fn(|request| {
+            self.silent.lock().remove(&number);
             let response = self.answer(&request);
             async { Ok::<_, Infallible>(response) }
         });
@@ -122,7 +150,11 @@ impl Shared {
         http.keep_alive(false).max_buf_size(INSPECTOR_HEAD_BYTES);
         http.timer(TokioTimer::new()).header_read_timeout(INSPECTOR_HEAD_TIMEOUT);
         // An error concerns only this connection.
-        let _ = http.serve_connection(TokioIo::new(stream), service).await;
+        tokio::select! {
+            _ = http.serve_connection(TokioIo::new(stream), service) => {}
+            () = closed.notified() => {}
+        }
+        self.silent.lock().remove(&number);
         drop(permit);
     }
 

@@ -189,6 +189,32 @@ fn each_file_of_the_page_has_its_type_and_the_policy_and_no_other_file_is_found(
 }
 
 #[test]
+fn a_page_is_served_at_once_beside_300_silent_connections() -> Test {
+    let inspecting = Inspecting::start(&["inspect"])?;
+    let mut records = inspecting.records()?;
+    // The shortest of three times counts, because other programs may delay a request.
+    let mut shortest = Duration::MAX;
+    for _ in 0..3 {
+        let mut silent = Vec::new();
+        for number in 0..300 {
+            let mut stream = inspecting.connect()?;
+            if number % 2 == 0 {
+                stream.write_all(b"GET / HTTP/1.1\r\nHost: ")?;
+            }
+            silent.push(stream);
+        }
+        let start = Instant::now();
+        assert_eq!(inspecting.get("", "")?.status, 200);
+        shortest = shortest.min(start.elapsed());
+    }
+    assert!(shortest < Duration::from_secs(1), "{shortest:?}");
+    // A connection with a complete request stays open until its response is complete.
+    inspecting.signal(Signal::TERM)?;
+    assert_eq!(records.rest()?, Vec::<Value>::new());
+    Ok(())
+}
+
+#[test]
 fn connections_without_a_request_are_ended_so_that_others_are_served() -> Test {
     let inspecting = Inspecting::start(&["inspect"])?;
     let mut silent = Vec::new();
