@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::commands::serve::ServeArguments;
+
 #[derive(Parser)]
 #[command(name = "kaiak", about = "Finds and fixes the places in a project that a migration must change", version)]
 pub(crate) struct Arguments {
@@ -13,6 +15,8 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    /// Serve the agent interface to editors
+    Serve(ServeArguments),
     /// Print the version
     Version,
     /// Print the incidents of rules as JSON lines, in the form of the request generate_fix

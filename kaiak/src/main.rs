@@ -16,6 +16,7 @@ use commands::{Failure, find, fix};
 
 fn main() -> ExitCode {
     let outcome = match Arguments::try_parse() {
+        Ok(Arguments { command: Command::Serve(arguments) }) => return commands::serve::run(arguments),
         Ok(arguments) => run(&arguments.command),
         Err(error) if error.use_stderr() => {
             let _ = help::print(&error);
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
 
 fn run(command: &Command) -> Result<(), Failure> {
     match command {
+        Command::Serve(_) => Ok(()),
         Command::Version => Ok(writeln!(stdio::stdout(), "kaiak {}", env!("CARGO_PKG_VERSION"))?),
         Command::Find(arguments) => find::run(arguments),
         Command::Fix(arguments) => fix::run(arguments),

@@ -3,6 +3,7 @@
 pub(crate) mod find;
 pub(crate) mod fix;
 mod report;
+pub(crate) mod serve;
 
 use std::error::Error;
 use std::io;

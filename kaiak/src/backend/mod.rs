@@ -1,0 +1,58 @@
+//! The part of the server that fixes incidents: a backend starts an agent for each session.
+
+pub(crate) mod rules;
+
+use std::fmt::Debug;
+use std::future::Future;
+use std::pin::Pin;
+
+use crate::config::{Configuration, Configured};
+use crate::fault::Fault;
+use crate::run::Run;
+
+/// A boxed future, so that backends can be trait objects.
+pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Starts the agents of sessions.
+pub(crate) trait Backend: Debug + Send + Sync {
+    /// Returns a warning for each member of the configuration that the agents of this backend cannot honour.
+    fn warnings(&self, configured: &Configured) -> Vec<String>;
+
+    /// Starts the agent of a session.
+    ///
+    /// # Errors
+    /// -32006 if the agent cannot start, -32001 if another part of the session cannot be created, and -32002 if the
+    /// workspace cannot be read.
+    fn start<'a>(&'a self, run: &'a Run) -> BoxFuture<'a, Result<Box<dyn Agent>, Fault>>;
+}
+
+/// The agent of a session.
+pub(crate) trait Agent: Debug + Send {
+    /// Fixes the incidents of a request. After [`Run::stopped`] has completed, this method must soon return.
+    ///
+    /// # Errors
+    /// The error of the request.
+    fn run<'a>(&'a mut self, run: &'a Run) -> BoxFuture<'a, Result<Outcome, Fault>>;
+
+    /// Returns whether the agent can run a request with this configuration. If not, the request starts a new agent.
+    fn is_usable(&self, _: &Configuration) -> bool {
+        true
+    }
+
+    /// Ends the agent, and removes its temporary files if `cleanup_files` is true.
+    fn close(self: Box<Self>, cleanup_files: bool) -> BoxFuture<'static, Cleanup>;
+}
+
+/// The counts of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    pub(crate) fixed: usize,
+    pub(crate) not_fixed: usize,
+}
+
+/// The files of an agent that were removed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Cleanup {
+    pub(crate) temp_files_removed: u64,
+    pub(crate) errors: Vec<String>,
+}
