@@ -91,10 +91,11 @@ pub fn find(rules: &RuleSet, workspace: &Workspace) -> Result<Findings, Workspac
     let mut incidents = Vec::new();
     let mut counts = BTreeMap::new();
     for (rule, mut searches) in rules.rules().zip(found) {
-        if !rule.condition.is_true(&|index| searches.contains_key(&index)) {
+        let has_places = |index| searches.contains_key(&index);
+        if !rule.condition.is_true(&has_places) {
             continue;
         }
-        let reported: BTreeSet<_> = rule.condition.reported().into_iter().collect();
+        let reported: BTreeSet<_> = rule.condition.reported(&has_places).into_iter().collect();
         let mut places: Vec<_> = reported.iter().filter_map(|index| searches.remove(index)).flatten().collect();
         places.sort_by(|(path, place, _), (other, second, _)| {
             (path, place.range.start, place.range.end).cmp(&(other, second.range.start, second.range.end))
@@ -174,15 +175,10 @@ fn line_at(text: &str, offset: usize) -> &str {
     text.get(start..end).unwrap_or_default().trim_end_matches('\r')
 }
 
-/// Returns the places of the searches of one rule whose places are reported, in one file.
-pub(crate) fn places_of_rule(rule: &Rule, path: &RelativePath, text: &str) -> Vec<Place> {
-    let mut places: Vec<_> = rule
-        .condition
-        .reported()
-        .into_iter()
-        .filter_map(|index| rule.searches.get(index))
-        .flat_map(|search| search_places(search, path, text))
-        .collect();
+/// Returns the places of some searches of one rule in one file.
+pub(crate) fn places_of_rule(rule: &Rule, searches: &[usize], path: &RelativePath, text: &str) -> Vec<Place> {
+    let searches = searches.iter().filter_map(|index| rule.searches.get(*index));
+    let mut places: Vec<_> = searches.flat_map(|search| search_places(search, path, text)).collect();
     places.sort_by_key(|place| (place.range.start, place.range.end));
     places.dedup();
     places

@@ -19,35 +19,61 @@ pub(super) struct Fixed {
     pub(super) path: RelativePath,
     /// The greatest risk of the fixes that have changed something.
     pub(super) risk: Option<Risk>,
+    /// The numbers of the lines that have changed, as they were before the fixes.
+    pub(super) changed: BTreeSet<u32>,
     /// The lines that the fixes have not changed, with the reasons. A place without a line has no number.
     pub(super) left: BTreeMap<Option<u32>, String>,
 }
 
-/// Fixes the places of `rule` in `text`, or only those on `line`.
-///
-/// If the fixes would change their own result once more, nothing is changed.
-pub(super) fn fix(rule: &Rule, path: &RelativePath, text: &str, line: Option<u32>, options: FixOptions) -> Fixed {
-    let once = fix_once(rule, path, text, line, options);
+/// A rule whose places are fixed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Subject<'a> {
+    pub(super) rule: &'a Rule,
+    /// The searches whose places are fixed.
+    pub(super) searches: &'a [usize],
+    /// The only line whose places are fixed.
+    pub(super) line: Option<u32>,
+    pub(super) options: FixOptions,
+}
+
+impl Subject<'_> {
+    fn places(self, path: &RelativePath, text: &str) -> Vec<Place> {
+        places_of_rule(self.rule, self.searches, path, text)
+    }
+}
+
+/// Fixes the places of a rule in `text`. If the fixes would change their own result once more, nothing is changed.
+pub(super) fn fix(subject: Subject<'_>, path: &RelativePath, text: &str) -> Fixed {
+    let Subject { rule, line, .. } = subject;
+    let once = fix_once(subject, path, text);
     if once.risk.is_none() {
         return once;
     }
-    let twice = fix_once(rule, &once.path, &once.text, line, options);
+    let twice = fix_once(subject, &once.path, &once.text);
     // Deleted lines move the lines after them, so a second run on the same line may find another place.
     let deletes = rule.fixes.iter().any(|fix| matches!(fix.action, Action::DeleteLines));
     if (deletes && line.is_some()) || (twice.text == once.text && twice.path == once.path) {
         return once;
     }
     let reason = "the fix would change its own result again".to_owned();
-    let lines = once.left.keys().copied().chain(places_of_rule(rule, path, text).into_iter().map(|place| place.line));
+    let lines = once.left.keys().copied().chain(subject.places(path, text).into_iter().map(|place| place.line));
     let lines = lines.filter(|one| line.is_none() || *one == line);
     let left = lines.map(|line| (line, reason.clone())).collect();
-    Fixed { text: text.to_owned(), path: path.clone(), risk: None, left }
+    Fixed { left, ..Fixed::unchanged(path, text) }
 }
 
-fn fix_once(rule: &Rule, path: &RelativePath, text: &str, line: Option<u32>, options: FixOptions) -> Fixed {
+impl Fixed {
+    fn unchanged(path: &RelativePath, text: &str) -> Self {
+        let (changed, left) = (BTreeSet::new(), BTreeMap::new());
+        Self { text: text.to_owned(), path: path.clone(), risk: None, changed, left }
+    }
+}
+
+fn fix_once(subject: Subject<'_>, path: &RelativePath, text: &str) -> Fixed {
+    let Subject { rule, line, options, .. } = subject;
     let is_wanted = |place: &Place| line.is_none() || place.line == line || place.line.is_none();
-    let mut places: Vec<_> = places_of_rule(rule, path, text).into_iter().filter(is_wanted).collect();
-    let mut fixed = Fixed { text: text.to_owned(), path: path.clone(), risk: None, left: BTreeMap::new() };
+    let mut places: Vec<_> = subject.places(path, text).into_iter().filter(is_wanted).collect();
+    let mut fixed = Fixed::unchanged(path, text);
     if places.is_empty() {
         return fixed;
     }
@@ -56,12 +82,11 @@ fn fix_once(rule: &Rule, path: &RelativePath, text: &str, line: Option<u32>, opt
         places.iter().map(|place| (place.line, lines_of(text, place))).collect();
     let numbers: BTreeSet<u32> = found.iter().flat_map(|(_, lines)| lines).copied().collect();
     let mut reasons: BTreeMap<u32, String> = BTreeMap::new();
-    let mut changed: BTreeSet<u32> = BTreeSet::new();
     let mut is_renamed = false;
     for (index, fix) in rule.fixes.iter().enumerate() {
         if index > 0 {
             // Earlier fixes have moved the places, but not their lines.
-            places = places_of_rule(rule, path, &fixed.text);
+            places = subject.places(path, &fixed.text);
             places.retain(|place| place.line.is_some_and(|line| numbers.contains(&line)));
         }
         let edits = match &fix.action {
@@ -80,12 +105,12 @@ fn fix_once(rule: &Rule, path: &RelativePath, text: &str, line: Option<u32>, opt
         };
         if !edits.is_empty() {
             fixed.risk = fixed.risk.max(Some(fix.risk));
-            changed.extend(edits.iter().map(|edit| edit.line));
+            fixed.changed.extend(edits.iter().map(|edit| edit.line));
             fixed.text = apply(&fixed.text, edits);
         }
     }
     for (line, lines) in found {
-        if is_renamed || !lines.is_disjoint(&changed) {
+        if is_renamed || !lines.is_disjoint(&fixed.changed) {
             continue;
         }
         let reason = line.and_then(|line| reasons.remove(&line));
