@@ -12,9 +12,12 @@ fn place(rule: &str, path: &str, line: impl Into<Option<u32>>) -> (String, Strin
 }
 
 #[test]
-fn each_match_in_the_content_is_an_incident_with_its_line() {
-    let project = Project::new(&content_rule("a", "b.")).with("x.txt", "a\r\nb1b2\r\n\r\nb").with("y.txt", "b3");
-    assert_eq!(project.places(), [place("a", "x.txt", 2), place("a", "x.txt", 2), place("a", "y.txt", 1)]);
+fn each_line_with_matches_is_one_incident() {
+    let project = Project::new(&content_rule("a", "b."))
+        .with("x.txt", "a\r\nb1b2\r\n\r\nb3")
+        .with("y.txt", "b4\n")
+        .with("z", "b");
+    assert_eq!(project.places(), [place("a", "x.txt", 2), place("a", "x.txt", 4), place("a", "y.txt", 1)]);
 }
 
 #[test]

@@ -1,7 +1,8 @@
-//! The rules in `rules/jakarta`: a servlet application for `javac`, and the imports that Tomcat's migration tool renames.
+//! The rules in `rules/jakarta`: a servlet application for `javac`, and the imports that Tomcat's migration tool
+//! renames.
 //!
-//! Without a JDK, the JARs of Jakarta EE or the tool, a test that needs them does nothing. `cargo xtask test --only kaiak`
-//! installs them and sets `KAIAK_NEEDS_JAVA`, so that their absence is a failure.
+//! Without a JDK, the JARs of Jakarta EE or the tool, a test that needs them does nothing. `cargo xtask test --only
+//! kaiak` installs them and sets `KAIAK_NEEDS_JAVA`, so that their absence is a failure.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -52,7 +52,8 @@ pub struct Findings {
     pub problems: Vec<WorkspaceError>,
 }
 
-/// Finds the incidents of all rules in the files that the patterns of the workspace select. Binary files, and files that
+/// Finds the incidents of all rules in the files that the patterns of the workspace select. A rule has one incident
+/// for each line and message. Binary files, and files that
 /// are not UTF-8, are searched by their paths only. This function blocks, and uses several threads.
 ///
 /// # Errors
@@ -101,10 +102,16 @@ pub fn find(rules: &RuleSet, workspace: &Workspace) -> Result<Findings, Workspac
             (path, place.range.start, place.range.end).cmp(&(other, second.range.start, second.range.end))
         });
         places.dedup_by(|(path, place, _), (other, second, _)| path == other && place == second);
+        let mut known = BTreeSet::new();
         for (path, place, line) in places {
-            let count: &mut usize = counts.entry(rule.id().to_owned()).or_default();
-            *count += 1;
-            incidents.push(Incident::new(rule, *count, workspace.uri(&path), path, place.line, &line));
+            let mut incident = Incident::new(rule, workspace.uri(&path), path, place.line, &line);
+            // Several matches on one line are one incident, as in the reports of analyzer-lsp.
+            if known.insert((incident.path.clone(), incident.line_number, incident.message.clone())) {
+                let count: &mut usize = counts.entry(rule.id().to_owned()).or_default();
+                *count += 1;
+                incident.set_number(*count);
+                incidents.push(incident);
+            }
         }
     }
     Ok(Findings { incidents, files: files.len(), problems })

@@ -1,5 +1,5 @@
-//! Patterns of rules. Rules are written for the regular expressions of Go and of `grep -P`. This module compiles them for
-//! the crate `regex`, whose searches take linear time.
+//! Patterns of rules. Rules are written for the regular expressions of Go and of `grep -P`. This module compiles them
+//! for the crate `regex`, whose searches take linear time.
 
 use regex::{Regex, RegexBuilder};
 
