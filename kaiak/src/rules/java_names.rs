@@ -108,8 +108,8 @@ const NOT_MOVED: &[&str] =
     &["javax.annotation.concurrent", "javax.annotation.meta", "javax.xml.registry", "javax.xml.rpc"];
 
 /// Packages whose wildcard import stays: some of the classes in them or below them move, and others do not. The classes
-/// of JSR 305 are in `javax.annotation` too. `javax.security`, `javax.management` and `javax.ws` have no classes of their
-/// own that move.
+/// of JSR 305 are in `javax.annotation` too. `javax.security`, `javax.management` and `javax.ws` have no own classes
+/// that move.
 const MIXED: &[&str] = &["javax.annotation", "javax.management", "javax.security", "javax.ws", "javax.xml"];
 
 /// The fate of an import when `javax` moves to `jakarta`.

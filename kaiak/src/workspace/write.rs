@@ -32,8 +32,8 @@ impl Workspace {
     ///
     /// # Errors
     /// [`ErrorKind::Changed`] if the content is not `expected`, [`ErrorKind::Exists`] if a new file exists,
-    /// [`ErrorKind::ReadOnly`], [`ErrorKind::TooLarge`], and the errors of [`Workspace::read`]. After an error, the file
-    /// is unchanged.
+    /// [`ErrorKind::ReadOnly`], [`ErrorKind::TooLarge`], and the errors of [`Workspace::read`]. After an error, the
+    /// file is unchanged.
     pub fn write(&self, path: &RelativePath, expected: Option<&[u8]>, content: &[u8]) -> Result<(), WorkspaceError> {
         if content.len() as u64 > MAX_FILE_BYTES {
             let message = format!("the new content must have at most {MAX_FILE_BYTES} bytes, got {}", content.len());
@@ -63,7 +63,7 @@ impl Workspace {
             .map_err(|error| WorkspaceError::system(path.as_str(), "delete", error))
     }
 
-    /// Gives a file a new path, and the content `content`. The folder of the new path must exist.
+    /// Sets the path of a file to `to`, and its content to `content`. The folder of the new path must exist.
     ///
     /// # Errors
     /// [`ErrorKind::Changed`] if the content is not `expected`, [`ErrorKind::Exists`] if a file has the new path, and
@@ -135,7 +135,7 @@ impl<'a> Temporary<'a> {
             }
         };
         if let Some(old) = old {
-            // Only root may give a file to another user, so an error is ignored.
+            // Only root may set another owner, so an error is ignored.
             let _ = fchown(&file, Some(Uid::from_raw(old.st_uid)), Some(Gid::from_raw(old.st_gid)));
             let mode = Mode::from_raw_mode(old.st_mode & MODE_BITS);
             fchmod(&file, mode).map_err(|error| failed(error.into()))?;

@@ -49,18 +49,11 @@ pub struct Incident {
 }
 
 impl Incident {
-    /// `line` is the text of the line, from which variables of the message are read.
-    pub(super) fn new(
-        rule: &Rule,
-        count: usize,
-        uri: String,
-        path: RelativePath,
-        line_number: Option<u32>,
-        line: &str,
-    ) -> Self {
+    /// Creates an incident without an id. `line` is the text of the line, from which variables of the message are read.
+    pub(super) fn new(rule: &Rule, uri: String, path: RelativePath, line_number: Option<u32>, line: &str) -> Self {
         let message = message(rule, line);
         Self {
-            id: format!("{}:{count}", cut(rule.id(), MAX_ID_RULE_CHARS)),
+            id: String::new(),
             rule_id: rule.id().to_owned(),
             message: cut(if message.is_empty() { rule.id() } else { &message }, MAX_MESSAGE_CHARS),
             description: cut(&rule.description, MAX_DESCRIPTION_CHARS),
@@ -74,6 +67,11 @@ impl Incident {
             line_number,
             path,
         }
+    }
+
+    /// Sets the id from the number of the incident among those of its rule.
+    pub(super) fn set_number(&mut self, number: usize) {
+        self.id = format!("{}:{number}", cut(&self.rule_id, MAX_ID_RULE_CHARS));
     }
 }
 

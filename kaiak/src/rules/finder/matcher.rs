@@ -12,7 +12,8 @@ use crate::rules::ruleset::condition::Search;
 use crate::rules::ruleset::{Rule, RuleSet};
 use crate::workspace::RelativePath;
 
-/// Maximum size in bytes of a compiled set of patterns, and of the states that its searches cache. A larger set is split.
+/// Maximum size in bytes of a compiled set of patterns, and of the states that its searches cache. Without a set, each
+/// search runs on each file.
 const MAX_SET_BYTES: usize = 64 * 1024 * 1024;
 
 /// The searches of all rules.

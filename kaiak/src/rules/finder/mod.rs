@@ -52,7 +52,8 @@ pub struct Findings {
     pub problems: Vec<WorkspaceError>,
 }
 
-/// Finds the incidents of all rules in the files that the patterns of the workspace select. Binary files, and files that
+/// Finds the incidents of all rules in the files that the patterns of the workspace select. A rule has one incident
+/// for each line and message. Binary files, and files that
 /// are not UTF-8, are searched by their paths only. This function blocks, and uses several threads.
 ///
 /// # Errors
@@ -91,19 +92,26 @@ pub fn find(rules: &RuleSet, workspace: &Workspace) -> Result<Findings, Workspac
     let mut incidents = Vec::new();
     let mut counts = BTreeMap::new();
     for (rule, mut searches) in rules.rules().zip(found) {
-        if !rule.condition.is_true(&|index| searches.contains_key(&index)) {
+        let has_places = |index| searches.contains_key(&index);
+        if !rule.condition.is_true(&has_places) {
             continue;
         }
-        let reported: BTreeSet<_> = rule.condition.reported().into_iter().collect();
+        let reported: BTreeSet<_> = rule.condition.reported(&has_places).into_iter().collect();
         let mut places: Vec<_> = reported.iter().filter_map(|index| searches.remove(index)).flatten().collect();
         places.sort_by(|(path, place, _), (other, second, _)| {
             (path, place.range.start, place.range.end).cmp(&(other, second.range.start, second.range.end))
         });
         places.dedup_by(|(path, place, _), (other, second, _)| path == other && place == second);
+        let mut known = BTreeSet::new();
         for (path, place, line) in places {
-            let count: &mut usize = counts.entry(rule.id().to_owned()).or_default();
-            *count += 1;
-            incidents.push(Incident::new(rule, *count, workspace.uri(&path), path, place.line, &line));
+            let mut incident = Incident::new(rule, workspace.uri(&path), path, place.line, &line);
+            // Several matches on one line are one incident, as in the reports of analyzer-lsp.
+            if known.insert((incident.path.clone(), incident.line_number, incident.message.clone())) {
+                let count: &mut usize = counts.entry(rule.id().to_owned()).or_default();
+                *count += 1;
+                incident.set_number(*count);
+                incidents.push(incident);
+            }
         }
     }
     Ok(Findings { incidents, files: files.len(), problems })
@@ -174,15 +182,10 @@ fn line_at(text: &str, offset: usize) -> &str {
     text.get(start..end).unwrap_or_default().trim_end_matches('\r')
 }
 
-/// Returns the places of the searches of one rule whose places are reported, in one file.
-pub(crate) fn places_of_rule(rule: &Rule, path: &RelativePath, text: &str) -> Vec<Place> {
-    let mut places: Vec<_> = rule
-        .condition
-        .reported()
-        .into_iter()
-        .filter_map(|index| rule.searches.get(index))
-        .flat_map(|search| search_places(search, path, text))
-        .collect();
+/// Returns the places of some searches of one rule in one file.
+pub(crate) fn places_of_rule(rule: &Rule, searches: &[usize], path: &RelativePath, text: &str) -> Vec<Place> {
+    let searches = searches.iter().filter_map(|index| rule.searches.get(*index));
+    let mut places: Vec<_> = searches.flat_map(|search| search_places(search, path, text)).collect();
     places.sort_by_key(|place| (place.range.start, place.range.end));
     places.dedup();
     places

@@ -72,8 +72,8 @@ fn lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
-/// Returns the range of a hunk: the number of its first line from 1, and the number of its lines. The number of an empty
-/// range is that of the line before it.
+/// Returns the range of a hunk: the number of its first line from 1, and the number of its lines. An empty range has
+/// the number of the line before it.
 fn range(lines: &std::ops::Range<usize>) -> String {
     let start = if lines.is_empty() { lines.start } else { lines.start + 1 };
     if lines.len() == 1 { start.to_string() } else { format!("{start},{}", lines.len()) }

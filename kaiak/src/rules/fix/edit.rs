@@ -19,47 +19,75 @@ pub(super) struct Fixed {
     pub(super) path: RelativePath,
     /// The greatest risk of the fixes that have changed something.
     pub(super) risk: Option<Risk>,
+    /// The numbers of the lines that have changed, as they were before the fixes.
+    pub(super) changed: BTreeSet<u32>,
     /// The lines that the fixes have not changed, with the reasons. A place without a line has no number.
     pub(super) left: BTreeMap<Option<u32>, String>,
 }
 
-/// Fixes the places of `rule` in `text`, or only those on `line`.
-///
-/// If the fixes would change their own result once more, nothing is changed.
-pub(super) fn fix(rule: &Rule, path: &RelativePath, text: &str, line: Option<u32>, options: FixOptions) -> Fixed {
-    let once = fix_once(rule, path, text, line, options);
+/// A rule whose places are fixed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Subject<'a> {
+    pub(super) rule: &'a Rule,
+    /// The searches whose places are fixed.
+    pub(super) searches: &'a [usize],
+    /// The only line whose places are fixed.
+    pub(super) line: Option<u32>,
+    pub(super) options: FixOptions,
+}
+
+impl Subject<'_> {
+    fn places(self, path: &RelativePath, text: &str) -> Vec<Place> {
+        places_of_rule(self.rule, self.searches, path, text)
+    }
+}
+
+/// Fixes the places of a rule in `text`. If the fixes would change their own result once more, nothing is changed.
+pub(super) fn fix(subject: Subject<'_>, path: &RelativePath, text: &str) -> Fixed {
+    let Subject { rule, line, .. } = subject;
+    let once = fix_once(subject, path, text);
     if once.risk.is_none() {
         return once;
     }
-    let twice = fix_once(rule, &once.path, &once.text, line, options);
+    let twice = fix_once(subject, &once.path, &once.text);
     // Deleted lines move the lines after them, so a second run on the same line may find another place.
     let deletes = rule.fixes.iter().any(|fix| matches!(fix.action, Action::DeleteLines));
     if (deletes && line.is_some()) || (twice.text == once.text && twice.path == once.path) {
         return once;
     }
     let reason = "the fix would change its own result again".to_owned();
-    let lines = once.left.keys().copied().chain(places_of_rule(rule, path, text).into_iter().map(|place| place.line));
+    let lines = once.left.keys().copied().chain(subject.places(path, text).into_iter().map(|place| place.line));
     let lines = lines.filter(|one| line.is_none() || *one == line);
     let left = lines.map(|line| (line, reason.clone())).collect();
-    Fixed { text: text.to_owned(), path: path.clone(), risk: None, left }
+    Fixed { left, ..Fixed::unchanged(path, text) }
 }
 
-fn fix_once(rule: &Rule, path: &RelativePath, text: &str, line: Option<u32>, options: FixOptions) -> Fixed {
+impl Fixed {
+    fn unchanged(path: &RelativePath, text: &str) -> Self {
+        let (changed, left) = (BTreeSet::new(), BTreeMap::new());
+        Self { text: text.to_owned(), path: path.clone(), risk: None, changed, left }
+    }
+}
+
+fn fix_once(subject: Subject<'_>, path: &RelativePath, text: &str) -> Fixed {
+    let Subject { rule, line, options, .. } = subject;
     let is_wanted = |place: &Place| line.is_none() || place.line == line || place.line.is_none();
-    let places: Vec<_> = places_of_rule(rule, path, text).into_iter().filter(is_wanted).collect();
-    let numbers: BTreeSet<Option<u32>> = places.iter().map(|place| place.line).collect();
-    let mut fixed = Fixed { text: text.to_owned(), path: path.clone(), risk: None, left: BTreeMap::new() };
+    let mut places: Vec<_> = subject.places(path, text).into_iter().filter(is_wanted).collect();
+    let mut fixed = Fixed::unchanged(path, text);
     if places.is_empty() {
         return fixed;
     }
-    let mut reasons: BTreeMap<Option<u32>, String> = BTreeMap::new();
-    let mut changed: BTreeSet<Option<u32>> = BTreeSet::new();
-    let mut places = places;
+    // The lines of each place. A place without a line has none.
+    let found: Vec<(Option<u32>, BTreeSet<u32>)> =
+        places.iter().map(|place| (place.line, lines_of(text, place))).collect();
+    let numbers: BTreeSet<u32> = found.iter().flat_map(|(_, lines)| lines).copied().collect();
+    let mut reasons: BTreeMap<u32, String> = BTreeMap::new();
+    let mut is_renamed = false;
     for (index, fix) in rule.fixes.iter().enumerate() {
         if index > 0 {
             // Earlier fixes have moved the places, but not their lines.
-            places = places_of_rule(rule, path, &fixed.text);
-            places.retain(|place| numbers.contains(&place.line));
+            places = subject.places(path, &fixed.text);
+            places.retain(|place| place.line.is_some_and(|line| numbers.contains(&line)));
         }
         let edits = match &fix.action {
             Action::RenameImport(moves) => rename_imports(&fixed.text, &places, moves, options, &mut reasons),
@@ -68,29 +96,37 @@ fn fix_once(rule: &Rule, path: &RelativePath, text: &str, line: Option<u32>, opt
             Action::DeleteLines => delete_lines(&fixed.text, &numbers),
             Action::RenameFile { pattern, with } => {
                 let name = pattern.replace(fixed.path.file_name(), &**with).into_owned();
-                match fixed.path.sibling(&name) {
-                    Some(renamed) if renamed != fixed.path => {
-                        fixed.path = renamed;
-                        changed.extend(&numbers);
-                        fixed.risk = fixed.risk.max(Some(fix.risk));
-                    }
-                    _ => {}
+                if let Some(renamed) = fixed.path.sibling(&name).filter(|renamed| *renamed != fixed.path) {
+                    (fixed.path, is_renamed) = (renamed, true);
+                    fixed.risk = fixed.risk.max(Some(fix.risk));
                 }
                 continue;
             }
         };
         if !edits.is_empty() {
             fixed.risk = fixed.risk.max(Some(fix.risk));
-            changed.extend(edits.iter().map(|edit| Some(edit.line)));
+            fixed.changed.extend(edits.iter().map(|edit| edit.line));
             fixed.text = apply(&fixed.text, edits);
         }
     }
-    for number in numbers.difference(&changed) {
-        let reason =
-            reasons.remove(number).unwrap_or_else(|| "the fix of the rule does not apply to this text".to_owned());
-        fixed.left.insert(*number, reason);
+    for (line, lines) in found {
+        if is_renamed || !lines.is_disjoint(&fixed.changed) {
+            continue;
+        }
+        let reason = line.and_then(|line| reasons.remove(&line));
+        let reason = reason.unwrap_or_else(|| "the fix of the rule does not apply to this text".to_owned());
+        fixed.left.entry(line).or_insert(reason);
     }
     fixed
+}
+
+/// Returns the numbers of the lines of a place.
+fn lines_of(text: &str, place: &Place) -> BTreeSet<u32> {
+    let Some(first) = place.line else { return BTreeSet::new() };
+    let found = text.get(place.range.clone()).unwrap_or_default();
+    // A line end at the end of the place does not add the line after it.
+    let ends = found.trim_end_matches(['\n', '\r']).matches('\n').count();
+    (first..=first.saturating_add(u32::try_from(ends).unwrap_or(u32::MAX))).collect()
 }
 
 /// A replacement of a range of the text, which begins on `line`.
@@ -120,7 +156,7 @@ fn rename_imports(
     places: &[Place],
     moves: &[Move],
     options: FixOptions,
-    reasons: &mut BTreeMap<Option<u32>, String>,
+    reasons: &mut BTreeMap<u32, String>,
 ) -> Vec<Edit> {
     let starts: BTreeMap<usize, u32> =
         places.iter().filter_map(|place| Some((place.range.start, place.line?))).collect();
@@ -134,7 +170,7 @@ fn rename_imports(
                 edits.push(Edit { line: *line, range: import.start()..last.end, with: to });
             }
             Err(reason) => {
-                reasons.insert(Some(*line), reason);
+                reasons.insert(*line, reason);
             }
         }
     }
@@ -194,10 +230,10 @@ fn replace_in_matches(text: &str, places: &[Place], from: &str, with: &str) -> V
     edits
 }
 
-fn replace_in_lines(text: &str, numbers: &BTreeSet<Option<u32>>, pattern: &Regex, with: &str) -> Vec<Edit> {
+fn replace_in_lines(text: &str, numbers: &BTreeSet<u32>, pattern: &Regex, with: &str) -> Vec<Edit> {
     let mut edits = Vec::new();
     for (line, range) in lines(text) {
-        if !numbers.contains(&Some(line)) {
+        if !numbers.contains(&line) {
             continue;
         }
         let content = text.get(range.clone()).unwrap_or_default().trim_end_matches(['\n', '\r']);
@@ -211,11 +247,11 @@ fn replace_in_lines(text: &str, numbers: &BTreeSet<Option<u32>>, pattern: &Regex
 
 /// Deletes lines with their ends. If the last line has no end and is deleted, the line before it loses its end, so that
 /// the file still ends without one.
-fn delete_lines(text: &str, numbers: &BTreeSet<Option<u32>>) -> Vec<Edit> {
+fn delete_lines(text: &str, numbers: &BTreeSet<u32>) -> Vec<Edit> {
     let mut edits: Vec<Edit> = Vec::new();
     let mut kept_end = None;
     for (line, range) in lines(text) {
-        if !numbers.contains(&Some(line)) {
+        if !numbers.contains(&line) {
             let content = text.get(range.clone()).unwrap_or_default();
             kept_end = Some(range.start + content.trim_end_matches(['\n', '\r']).len());
             continue;
@@ -290,8 +326,7 @@ mod tests {
 
     #[test]
     fn deleted_lines_leave_the_end_of_the_file_as_it_was() {
-        let delete =
-            |text: &str, numbers: &[u32]| apply(text, delete_lines(text, &numbers.iter().copied().map(Some).collect()));
+        let delete = |text: &str, numbers: &[u32]| apply(text, delete_lines(text, &numbers.iter().copied().collect()));
         assert_eq!(delete("a\r\nb\r\nc", &[2]), "a\r\nc");
         assert_eq!(delete("a\r\nb\r\nc", &[3]), "a\r\nb");
         assert_eq!(delete("a\nb\nc", &[2, 3]), "a");

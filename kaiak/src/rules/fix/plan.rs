@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fmt::{self, Display};
 
 use super::Risk;
-use super::edit::{self, Fixed};
+use super::edit::{self, Fixed, Subject};
 use super::proposal::Proposal;
 use crate::rules::finder::scan_files;
 use crate::rules::ruleset::{Rule, RuleSet};
@@ -179,14 +179,19 @@ fn plan(
             Err(error) => plan.problems.push(error),
         }
     }
-    let is_active = |index: usize, rule: &Rule| {
-        rule.has_fix() && rule.condition.is_true(&|search| searches.contains(&(index, search)))
-    };
-    let active: BTreeSet<usize> =
-        rules.rules().enumerate().filter(|(index, rule)| is_active(*index, rule)).map(|(index, _)| index).collect();
+    // A fix may create a place of another rule, so a rule whose searches are alternatives is active without a place.
+    let active: BTreeMap<usize, Vec<usize>> = rules
+        .rules()
+        .enumerate()
+        .filter(|(_, rule)| rule.has_fix())
+        .filter_map(|(index, rule)| {
+            let has_places = |search| rule.condition.is_alternative() || searches.contains(&(index, search));
+            rule.condition.is_true(&has_places).then(|| (index, rule.condition.reported(&has_places)))
+        })
+        .collect();
     for (path, text, searches) in scanned {
         let found: BTreeSet<_> =
-            searches.into_iter().map(|(rule, _)| rule).filter(|rule| active.contains(rule)).collect();
+            searches.into_iter().map(|(rule, _)| rule).filter(|rule| active.contains_key(rule)).collect();
         if found.is_empty() || only.is_some_and(|only| *only != path) {
             continue;
         }
@@ -206,7 +211,7 @@ fn plan(
 fn fix_file(
     rules: &RuleSet,
     found: Found,
-    active: &BTreeSet<usize>,
+    active: &BTreeMap<usize, Vec<usize>>,
     line: Option<u32>,
     options: FixOptions,
     plan: &mut FixPlan,
@@ -215,14 +220,21 @@ fn fix_file(
     let mut risk: Option<Risk> = None;
     let mut indices = found.rules;
     let mut left: BTreeMap<(usize, Option<u32>), String> = BTreeMap::new();
+    let mut fixed: BTreeSet<(usize, u32)> = BTreeSet::new();
     for pass in 1.. {
         left.clear();
         let mut has_changed = false;
         for index in &indices {
-            let Some(rule) = rules.rule(*index) else { continue };
-            let Fixed { text: new_text, path: new_path, risk: new_risk, left: lines } =
-                edit::fix(rule, &path, &text, line, options);
-            left.extend(lines.into_iter().map(|(line, reason)| ((*index, line), reason)));
+            let (Some(rule), Some(searches)) = (rules.rule(*index), active.get(index)) else { continue };
+            let subject = Subject { rule, searches, line, options };
+            let Fixed { text: new_text, path: new_path, risk: new_risk, changed, left: lines } =
+                edit::fix(subject, &path, &text);
+            for (line, reason) in lines {
+                let is_changed = line.is_some_and(|line| fixed.contains(&(*index, line)));
+                let reason = if is_changed { "the rule finds this place again after its fix" } else { &reason };
+                left.insert((*index, line), reason.to_owned());
+            }
+            fixed.extend(changed.into_iter().map(|line| (*index, line)));
             if new_risk.is_some() {
                 (text, path, has_changed) = (new_text, new_path, true);
                 risk = risk.max(new_risk);
@@ -235,12 +247,12 @@ fn fix_file(
         if pass == MAX_PASSES {
             let reason = "the file stays, since the fixes of its rules change the results of each other";
             (path, text, risk) = (found.path.clone(), found.text.clone(), None);
-            left = indices.iter().map(|index| ((*index, None), reason.to_owned())).collect();
+            left = fixed.iter().map(|(index, _)| ((*index, None), reason.to_owned())).collect();
             break;
         }
         let matcher = rules.matcher();
         let hits = matcher.hits(rules, &matcher.interest(rules, &path), Some(&text));
-        indices = hits.into_iter().map(|(id, _)| id.rule).filter(|index| active.contains(index)).collect();
+        indices = hits.into_iter().map(|(id, _)| id.rule).filter(|index| active.contains_key(index)).collect();
     }
     let left = left.into_iter().filter_map(|((index, line), reason)| {
         let rule_id = rules.rule(index)?.id().to_owned();

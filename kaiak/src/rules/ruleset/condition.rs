@@ -41,11 +41,16 @@ impl Condition {
         }
     }
 
-    /// Returns the searches whose places are reported.
-    pub(crate) fn reported(&self) -> Vec<usize> {
+    /// Returns the searches whose places are reported if the condition is true. Of alternatives, only those that are
+    /// true report places.
+    pub(crate) fn reported(&self, has_places: &impl Fn(usize) -> bool) -> Vec<usize> {
         match self {
             Self::Search(index) => vec![*index],
-            Self::All(parts) | Self::Any(parts) => parts.iter().flat_map(Self::reported).collect(),
+            Self::All(parts) => parts.iter().flat_map(|part| part.reported(has_places)).collect(),
+            Self::Any(parts) => {
+                let are_true = parts.iter().filter(|part| part.is_true(has_places));
+                are_true.flat_map(|part| part.reported(has_places)).collect()
+            }
             Self::Not(_) | Self::Ignored(_) => Vec::new(),
         }
     }

@@ -1,8 +1,8 @@
 //! Fixes that follow from the message of a rule. A message that states a replacement, such as "Replace `a` with `b`",
 //! is enough if the rule searches for the text that is to be replaced.
 //!
-//! A derived fix changes only the text that the rule has found. Its risk is medium, since a message may describe further
-//! steps.
+//! A derived fix changes only the text that the rule has found. Its risk is medium, since a message may describe
+//! further steps.
 
 use std::sync::LazyLock;
 

@@ -28,6 +28,9 @@ const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 /// Maximum depth of folders below a folder of rules.
 const MAX_DEPTH: usize = 16;
 
+/// Maximum number of characters in the id of a rule. A request must not have a longer id.
+const MAX_ID_CHARS: usize = 255;
+
 /// The name of the file that describes a set. It contains no rules.
 const DESCRIPTION: &str = "ruleset.yaml";
 
@@ -319,12 +322,12 @@ impl Loader {
 
 impl Rule {
     fn from_raw(raw: RawRule) -> Result<Self, String> {
-        if raw.rule_id.is_empty() {
-            return Err("`ruleID` must not be empty".to_owned());
+        if raw.rule_id.is_empty() || raw.rule_id.chars().nth(MAX_ID_CHARS).is_some() {
+            return Err(format!("`ruleID` must have 1 to {MAX_ID_CHARS} characters"));
         }
         let mut searches = Vec::new();
         let condition = condition::parse(&raw.when, &mut searches, 0)?;
-        if condition.reported().is_empty() {
+        if condition.reported(&|_| true).is_empty() {
             return Err("the condition must have a search whose places can be reported".to_owned());
         }
         let variables = raw.custom_variables.unwrap_or_default().into_iter().map(Variable::from_raw);

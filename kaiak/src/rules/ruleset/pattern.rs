@@ -1,5 +1,5 @@
-//! Patterns of rules. Rules are written for the regular expressions of Go and of `grep -P`. This module compiles them for
-//! the crate `regex`, whose searches take linear time.
+//! Patterns of rules. Rules are written for the regular expressions of Go and of `grep -P`. This module compiles them
+//! for the crate `regex`, whose searches take linear time.
 
 use regex::{Regex, RegexBuilder};
 
@@ -36,17 +36,18 @@ impl Pattern {
         })
     }
 
-    /// Compiles a pattern for the names of imports: `*` matches any text, and `(a|b)` matches alternatives.
+    /// Compiles a pattern for the names of imports: `*` matches any text, `\\*` matches the wildcard of an import, and
+    /// `(a|b)` matches alternatives.
     pub(crate) fn import(pattern: &str) -> Result<Self, String> {
         let mut text = "^(?:".to_owned();
-        for character in pattern.chars() {
+        let mut characters = pattern.chars();
+        while let Some(character) = characters.next() {
             match character {
+                '\\' => text.extend(characters.next().map(|escaped| regex::escape(&escaped.to_string()))),
                 '*' => text.push_str(".*"),
                 '(' => text.push_str("(?:"),
                 '|' | ')' => text.push(character),
-                // Some rules escape the dots.
-                '\\' => {}
-                _ => text.push_str(&regex::escape(character.encode_utf8(&mut [0; 4]))),
+                literal => text.push_str(&regex::escape(literal.encode_utf8(&mut [0; 4]))),
             }
         }
         text.push_str(")$");
@@ -181,6 +182,8 @@ mod tests {
         assert!(pattern.regex().is_match("javax.jms.Queue"));
         assert!(!pattern.regex().is_match("javax_jms.Queue"));
         assert!(!pattern.regex().is_match("a.javax.jms"));
+        let wildcard = Pattern::import("a\\.b.\\*")?;
+        assert!(wildcard.regex().is_match("a.b.*") && !wildcard.regex().is_match("a.b.c"));
         Ok(())
     }
 
