@@ -28,5 +28,8 @@ pub(crate) const MAX_PROCESSING_SECONDS: u64 = 86_400;
 pub(crate) const PROCESSING_SECONDS: u64 = 300;
 /// Maximum time that a run has to end after it was stopped.
 pub(crate) const STOP_GRACE: Duration = Duration::from_secs(5);
+/// Maximum time that a request waits for the end of an earlier request of its session that was stopped. Agents end a
+/// cancelled turn within about a second. It is shorter than the time that an agent has to do so.
+pub(crate) const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum bytes of a tool's output in a notification.
 pub(crate) const MAX_OUTPUT_BYTES: usize = 65_536;

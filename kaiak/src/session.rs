@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use crate::backend::Agent;
 use crate::fault::{Code, Fault};
-use crate::limits::STOP_GRACE;
+use crate::limits::RELEASE_TIMEOUT;
 use crate::protocol::SessionId;
 use crate::time;
 
@@ -167,7 +167,7 @@ impl Session {
                 let _ = ended.changed().await;
             }
         };
-        tokio::time::timeout(STOP_GRACE, wait).await.unwrap_or_else(|_| {
+        tokio::time::timeout(RELEASE_TIMEOUT, wait).await.unwrap_or_else(|_| {
             let data = json!({ "session_id": self.id.as_str(), "state": self.state() });
             Err(Fault::new(Code::SessionNotReady, data))
         })

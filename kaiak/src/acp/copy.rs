@@ -1,10 +1,11 @@
 //! The private copy of a workspace, in which an agent works.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::{fs, mem};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::TempDir;
 
@@ -20,7 +21,7 @@ pub(super) struct PrivateCopy {
     root: PathBuf,
     files: Workspace,
     /// The hashes of the files as they are in the workspace.
-    hashes: BTreeMap<RelativePath, u64>,
+    hashes: Mutex<BTreeMap<RelativePath, u64>>,
 }
 
 impl PrivateCopy {
@@ -32,7 +33,7 @@ impl PrivateCopy {
         let folder = tempfile::Builder::new().prefix("kaiak-").tempdir()?;
         let root = fs::canonicalize(folder.path())?;
         let files = Workspace::open_default(&root).map_err(io::Error::other)?;
-        Ok(Self { folder, root, files, hashes: BTreeMap::new() })
+        Ok(Self { folder, root, files, hashes: Mutex::default() })
     }
 
     pub(super) fn root(&self) -> &Path {
@@ -43,22 +44,22 @@ impl PrivateCopy {
     ///
     /// # Errors
     /// If the workspace or the copy cannot be read, or the copy cannot be written.
-    pub(super) fn synchronize(&mut self, workspace: &Workspace) -> Result<Vec<WorkspaceError>, WorkspaceError> {
+    pub(super) fn synchronize(&self, workspace: &Workspace) -> Result<Vec<WorkspaceError>, WorkspaceError> {
         let mut problems = Vec::new();
         let wanted = workspace.files(&mut problems)?;
-        let mut old = mem::take(&mut self.hashes);
+        let mut hashes = self.hashes();
+        hashes.clear();
         for path in wanted {
             match workspace.read(&path) {
                 Ok(content) => {
                     self.put(&path, &content)?;
-                    old.remove(&path);
-                    self.hashes.insert(path, hash(&content));
+                    hashes.insert(path, hash(&content));
                 }
                 Err(error) => problems.push(error),
             }
         }
         let mut others = self.files.files(&mut Vec::new())?;
-        others.retain(|path| !self.hashes.contains_key(path));
+        others.retain(|path| !hashes.contains_key(path));
         for path in others {
             remove(&self.root.join(path.as_str())).map_err(|error| failed(&path, "remove", error))?;
         }
@@ -74,55 +75,44 @@ impl PrivateCopy {
         &self,
         workspace: &Workspace,
     ) -> Result<Vec<Result<Proposal, WorkspaceError>>, WorkspaceError> {
+        let hashes = self.hashes();
         let mut changes = Vec::new();
         let present = self.files.files(&mut Vec::new())?;
         for path in &present {
-            let known = self.hashes.get(path).copied();
+            let known = hashes.get(path).copied();
             if known.is_none() && !workspace.matches(path) {
                 continue;
             }
             match self.files.read(path) {
                 Ok(after) if Some(hash(&after)) != known => {
-                    let before = self.original(path, workspace);
+                    let before = original(path, known, workspace);
                     changes.extend(before.map(|before| proposal(path, before, Some(after))).transpose());
                 }
                 Ok(_) => {}
                 Err(error) => changes.push(Err(error)),
             }
         }
-        let deleted = self.hashes.keys().filter(|path| present.binary_search(path).is_err());
-        for path in deleted {
-            changes.extend(self.original(path, workspace).map(|before| proposal(path, before, None)).transpose());
+        let deleted = hashes.iter().filter(|(path, _)| present.binary_search(path).is_err());
+        for (path, known) in deleted {
+            changes
+                .extend(original(path, Some(*known), workspace).map(|before| proposal(path, before, None)).transpose());
         }
         Ok(changes)
-    }
-
-    /// Returns the content of a file of the workspace, or `None` for a new file.
-    fn original(&self, path: &RelativePath, workspace: &Workspace) -> Result<Option<Vec<u8>>, WorkspaceError> {
-        let Some(known) = self.hashes.get(path) else { return Ok(None) };
-        let changed =
-            || WorkspaceError::new(ErrorKind::Changed, path.as_str(), "the file has changed since it was read");
-        match workspace.read(path) {
-            Ok(content) if hash(&content) == *known => Ok(Some(content)),
-            Ok(_) => Err(changed()),
-            Err(error) if error.kind() == ErrorKind::NotFound => Err(changed()),
-            Err(error) => Err(error),
-        }
     }
 
     /// Applies a change to the workspace.
     ///
     /// # Errors
     /// The errors of the workspace.
-    pub(super) fn apply(&mut self, workspace: &Workspace, change: &Proposal) -> Result<(), WorkspaceError> {
+    pub(super) fn apply(&self, workspace: &Workspace, change: &Proposal) -> Result<(), WorkspaceError> {
         let path = &change.file_path;
         if change.operation == Operation::Create {
             super::folders::create_parents(workspace.root(), path)?;
         }
         workspace.apply(change)?;
         match change.after() {
-            Some(after) => self.hashes.insert(path.clone(), hash(after)),
-            None => self.hashes.remove(path),
+            Some(after) => self.hashes().insert(path.clone(), hash(after)),
+            None => self.hashes().remove(path),
         };
         Ok(())
     }
@@ -182,6 +172,10 @@ impl PrivateCopy {
         self.files.write(path, before.as_deref(), content)
     }
 
+    fn hashes(&self) -> MutexGuard<'_, BTreeMap<RelativePath, u64>> {
+        self.hashes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Removes the copy. Returns the number of removed files.
     pub(super) fn remove(self, cleanup_files: bool) -> Cleanup {
         if !cleanup_files {
@@ -197,6 +191,21 @@ impl PrivateCopy {
                 Cleanup { temp_files_removed: files.saturating_sub(left), errors: vec![error] }
             }
         }
+    }
+}
+
+/// Returns the content of a file of the workspace, or `None` for a new file.
+///
+/// # Errors
+/// If the file is not as it was copied.
+fn original(path: &RelativePath, known: Option<u64>, workspace: &Workspace) -> Result<Option<Vec<u8>>, WorkspaceError> {
+    let Some(known) = known else { return Ok(None) };
+    let changed = || WorkspaceError::new(ErrorKind::Changed, path.as_str(), "the file has changed since it was read");
+    match workspace.read(path) {
+        Ok(content) if hash(&content) == known => Ok(Some(content)),
+        Ok(_) => Err(changed()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Err(changed()),
+        Err(error) => Err(error),
     }
 }
 

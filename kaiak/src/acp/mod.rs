@@ -24,8 +24,7 @@ use self::client::AgentProcess;
 use self::copy::PrivateCopy;
 use self::turn::{Turn, TurnEnd};
 use self::wire::Initialized;
-use crate::backend::rules::{cancelled, exhausted, workspace_denied};
-use crate::backend::{Agent, Backend, BoxFuture, Cleanup, Outcome};
+use crate::backend::{Agent, Backend, BoxFuture, Cleanup, Outcome, blocking, cancelled, exhausted, workspace_denied};
 use crate::config::{Configuration, Configured};
 use crate::fault::{Code, Fault};
 use crate::permission::{Permission, tool};
@@ -88,7 +87,7 @@ struct AcpAgent {
     process: AgentProcess,
     initialized: Initialized,
     session_id: String,
-    copy: PrivateCopy,
+    copy: Arc<PrivateCopy>,
     /// The configuration with which the session was created.
     configuration: Arc<Configuration>,
     usable: bool,
@@ -96,10 +95,10 @@ struct AcpAgent {
 
 impl AcpAgent {
     async fn start(program: &str, arguments: &[String], run: &Run) -> Result<Self, Fault> {
-        let mut copy = PrivateCopy::create()
+        let copy = PrivateCopy::create()
             .map_err(|error| Fault::reason(Code::SessionCreationFailed, "no-private-copy", error.to_string()))?;
-        let workspace = open(&run.configuration)?;
-        synchronize(run, &mut copy, &workspace).await?;
+        let copy = Arc::new(copy);
+        synchronize(run, &copy, &open(&run.configuration)?).await?;
         let failed = |reason: &str, details: String| Fault::reason(Code::AgentInitializationFailed, reason, details);
         let process = AgentProcess::start(program, arguments, copy.root())
             .map_err(|error| failed("not-started", error.to_string()))?;
@@ -115,7 +114,7 @@ impl AcpAgent {
     async fn fix_all(&mut self, run: &Run) -> Result<Outcome, Fault> {
         let workspace = open(&run.configuration)?;
         check_paths(run, &workspace)?;
-        synchronize(run, &mut self.copy, &workspace).await?;
+        synchronize(run, &self.copy, &workspace).await?;
         if run.request.options.parallel_processing {
             let message = "parallel_processing has no effect: incidents are fixed one after the other";
             run.stream.system(Level::Warning, "acp", message).await;
@@ -160,7 +159,7 @@ impl AcpAgent {
     async fn fix(
         &mut self,
         run: &Run,
-        workspace: &Workspace,
+        workspace: &Arc<Workspace>,
         incident: &Incident,
         failed_files: &mut Vec<Value>,
     ) -> Result<bool, Fault> {
@@ -170,7 +169,7 @@ impl AcpAgent {
         let end = match ended {
             Ok(Some(end)) => end,
             Ok(None) => {
-                self.discard(workspace)?;
+                self.discard(workspace).await?;
                 return Ok(false);
             }
             Err(fault) => return Err(fault),
@@ -185,7 +184,7 @@ impl AcpAgent {
                 false
             }
         };
-        let changes = self.copy.changes(workspace).map_err(|error| workspace_denied(&error))?;
+        let changes = self.changes(workspace).await?;
         let mut all_applied = !changes.is_empty();
         for change in changes {
             all_applied &= match change {
@@ -236,10 +235,15 @@ impl AcpAgent {
         }
     }
 
+    /// Returns the changes of the agent, and the files whose change cannot be proposed.
+    async fn changes(&self, workspace: &Arc<Workspace>) -> Result<Vec<Result<Proposal, WorkspaceError>>, Fault> {
+        let (copy, workspace) = (Arc::clone(&self.copy), Arc::clone(workspace));
+        blocking(move || copy.changes(&workspace)).await?.map_err(|error| workspace_denied(&error))
+    }
+
     /// Restores all files of the copy.
-    fn discard(&self, workspace: &Workspace) -> Result<(), Fault> {
-        let changes = self.copy.changes(workspace).map_err(|error| workspace_denied(&error))?;
-        for change in changes.into_iter().flatten() {
+    async fn discard(&self, workspace: &Arc<Workspace>) -> Result<(), Fault> {
+        for change in self.changes(workspace).await?.into_iter().flatten() {
             self.copy.restore(&change).map_err(|error| workspace_denied(&error))?;
         }
         Ok(())
@@ -267,7 +271,11 @@ impl Agent for AcpAgent {
                 let _ = process.client.call::<Value>("session/close", &params).timeout(CLOSE_TIMEOUT).await;
             }
             process.end().await;
-            copy.remove(cleanup_files)
+            match Arc::into_inner(copy) {
+                Some(copy) => copy.remove(cleanup_files),
+                // A thread still reads the copy, which is removed afterwards.
+                None => Cleanup::default(),
+            }
         })
     }
 }
@@ -334,9 +342,10 @@ async fn select_model(client: &Client, session: &Value, session_id: &str, model:
     }
 }
 
-fn open(configuration: &Configuration) -> Result<Workspace, Fault> {
+fn open(configuration: &Configuration) -> Result<Arc<Workspace>, Fault> {
     let section = &configuration.workspace;
     Workspace::open(&section.working_dir, &section.include_patterns, &section.exclude_patterns)
+        .map(Arc::new)
         .map_err(|error| workspace_denied(&error))
 }
 
@@ -352,8 +361,9 @@ fn check_paths(run: &Run, workspace: &Workspace) -> Result<(), Fault> {
 }
 
 /// Makes the copy equal to the workspace. Reports the files that the agent cannot see.
-async fn synchronize(run: &Run, copy: &mut PrivateCopy, workspace: &Workspace) -> Result<(), Fault> {
-    let problems = copy.synchronize(workspace).map_err(|error| workspace_denied(&error))?;
+async fn synchronize(run: &Run, copy: &Arc<PrivateCopy>, workspace: &Arc<Workspace>) -> Result<(), Fault> {
+    let (copy, workspace) = (Arc::clone(copy), Arc::clone(workspace));
+    let problems = blocking(move || copy.synchronize(&workspace)).await?.map_err(|error| workspace_denied(&error))?;
     if let Some(first) = problems.first() {
         let message = format!("{} files are not visible to the agent, for example {first}", problems.len());
         run.stream.system(Level::Warning, "acp", message).await;

@@ -6,9 +6,12 @@ use std::fmt::Debug;
 use std::future::Future;
 use std::pin::Pin;
 
+use serde_json::{Value, json};
+
 use crate::config::{Configuration, Configured};
-use crate::fault::Fault;
+use crate::fault::{Code, Fault};
 use crate::run::Run;
+use crate::workspace::WorkspaceError;
 
 /// A boxed future, so that backends can be trait objects.
 pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -55,4 +58,27 @@ pub(crate) struct Outcome {
 pub(crate) struct Cleanup {
     pub(crate) temp_files_removed: u64,
     pub(crate) errors: Vec<String>,
+}
+
+/// Returns the error of a run that was stopped. Its caller replaces the error by the reason of the stop.
+pub(crate) fn cancelled() -> Fault {
+    Fault::new(Code::RequestCancelled, Value::Null)
+}
+
+/// Returns the error -32015 for a limit of the configuration.
+pub(crate) fn exhausted(field: &str, max: u64) -> Fault {
+    let details = format!("the request needs more than {max}");
+    Fault::new(Code::ResourceExhausted, json!({ "field": field, "limit": max, "details": details }))
+}
+
+/// Returns the error -32002.
+pub(crate) fn workspace_denied(error: &WorkspaceError) -> Fault {
+    let data = json!({ "path": error.path(), "details": error.to_string() });
+    Fault::new(Code::WorkspaceAccessDenied, data)
+}
+
+/// Runs blocking work on another thread.
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Fault> {
+    let panicked = |_| Fault::reason(Code::Internal, "run-failed", "the run failed");
+    tokio::task::spawn_blocking(work).await.map_err(panicked)
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::backend::{Agent, Backend, BoxFuture, Cleanup, Outcome};
+use crate::backend::{Agent, Backend, BoxFuture, Cleanup, Outcome, blocking, cancelled, exhausted, workspace_denied};
 use crate::config::Configured;
 use crate::fault::{Code, Fault};
 use crate::permission::{Permission, tool};
@@ -14,7 +14,7 @@ use crate::protocol::Incident;
 use crate::rules::{FixError, FixOptions, FixPlan, Proposal, Risk, RuleSet, Target, plan_fix};
 use crate::run::{Answer, Run};
 use crate::stream::{Content, InteractionKind, Level, ToolResult, ToolStatus, cut_output};
-use crate::workspace::{ErrorKind, Workspace, WorkspaceError};
+use crate::workspace::{ErrorKind, Workspace};
 
 /// The members of the configuration that have no effect on rules.
 const WITHOUT_EFFECT: [&str; 8] = [
@@ -438,29 +438,6 @@ fn failure(start: Instant, error: String) -> ToolResult {
 
 fn milliseconds(start: Instant) -> u64 {
     u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX)
-}
-
-/// Returns the error of a run that was stopped. Its caller replaces the error by the reason of the stop.
-pub(crate) fn cancelled() -> Fault {
-    Fault::new(Code::RequestCancelled, Value::Null)
-}
-
-/// Returns the error -32015 for a limit of the configuration.
-pub(crate) fn exhausted(field: &str, max: u64) -> Fault {
-    let details = format!("the request needs more than {max}");
-    Fault::new(Code::ResourceExhausted, json!({ "field": field, "limit": max, "details": details }))
-}
-
-/// Returns the error -32002.
-pub(crate) fn workspace_denied(error: &WorkspaceError) -> Fault {
-    let data = json!({ "path": error.path(), "details": error.to_string() });
-    Fault::new(Code::WorkspaceAccessDenied, data)
-}
-
-/// Runs blocking work on another thread.
-pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Fault> {
-    let panicked = |_| Fault::reason(Code::Internal, "run-failed", "the run failed");
-    tokio::task::spawn_blocking(work).await.map_err(panicked)
 }
 
 #[cfg(test)]

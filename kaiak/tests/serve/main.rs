@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failed test is a panic")]
 
 mod acp;
+mod acp_ends;
 mod command_line;
 mod configure;
 mod contract;
@@ -13,6 +14,7 @@ mod example_agent;
 mod example_client;
 mod harness;
 mod interactions;
+mod real_agents;
 mod rules_backend;
 mod sessions;
 mod stream;

@@ -3,6 +3,7 @@
 
 mod idle_connections;
 pub(crate) mod kaiak;
+mod kaiak_agents;
 mod native;
 mod node_suites;
 pub(crate) mod peers;
@@ -76,12 +77,14 @@ enum Suite {
     Inspector,
     /// `kaiak`, with a JDK, the JARs of Jakarta EE and the migration tool of Tomcat
     Kaiak,
+    /// `kaiak` with gemini-cli and qwen-code
+    KaiakAgents,
 }
 
 impl Suite {
     /// All suites in the order in which they start. `js` is the first, because it takes about as long as all other
     /// suites together.
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 18] = [
         Self::Js,
         Self::Native,
         Self::Wasm,
@@ -99,6 +102,7 @@ impl Suite {
         Self::Soak,
         Self::Inspector,
         Self::Kaiak,
+        Self::KaiakAgents,
     ];
 }
 
@@ -188,6 +192,7 @@ impl Run<'_> {
                 node_suites::inspector(self);
             }
             Suite::Kaiak => kaiak::run(self),
+            Suite::KaiakAgents => kaiak_agents::run(self),
         }
     }
 }

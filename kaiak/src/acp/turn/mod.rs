@@ -15,7 +15,7 @@ use crate::acp::copy::{PrivateCopy, proposal};
 use crate::acp::questions::Questions;
 use crate::acp::tools::{Effect, Tool, Tools};
 use crate::acp::wire::{Diff, PermissionRequest, Update};
-use crate::backend::rules::{cancelled, exhausted};
+use crate::backend::{cancelled, exhausted};
 use crate::fault::{Code, Fault};
 use crate::permission::Permission;
 use crate::rules::Proposal;
@@ -24,7 +24,7 @@ use crate::stream::{Content, InteractionKind, Level, ToolStatus};
 use crate::workspace::{RelativePath, Workspace};
 
 /// Maximum time that an agent has to end a turn that was cancelled.
-const CANCEL_GRACE: Duration = Duration::from_secs(2);
+const CANCEL_GRACE: Duration = Duration::from_secs(4);
 /// After the response to a prompt, updates may still arrive. The turn ends after this time without an update.
 const QUIET: Duration = Duration::from_millis(50);
 /// Maximum number of updates after the response to a prompt.

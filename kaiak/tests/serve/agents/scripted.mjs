@@ -1,5 +1,5 @@
-// An agent of the Agent Client Protocol whose behaviour the first argument selects. It appends to the file of the
-// second argument what its client has sent.
+// An agent of the Agent Client Protocol whose behaviour the first argument selects. It appends the prompts and the
+// answers of its client to the file of the second argument.
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
