@@ -14,6 +14,7 @@ mod environment;
 mod fuzz;
 mod inspector;
 mod invariants;
+mod kaiak_bench;
 mod kaiak_rules;
 mod lexer;
 mod limits;

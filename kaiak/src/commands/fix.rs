@@ -1,13 +1,20 @@
 //! `kaiak fix`: fixes the incidents that have a mechanical fix, and prints the changes as a unified diff.
 
 use std::io::{BufWriter, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
-use kaiak::rules::{FixOptions, FixPlan, Rule};
+use kaiak::rules::{FixOptions, FixPlan, Proposal, Rule};
+use kaiak::workspace::{Workspace, WorkspaceError};
 use portway::stdio;
 
 use super::report::Report;
 use super::{Failure, open};
 use crate::arguments::FixArguments;
+
+/// The number of threads that write files.
+const WRITERS: usize = 16;
 
 /// Runs the command. A file that cannot be written is an error after all other files were written.
 pub(crate) fn run(arguments: &FixArguments) -> Result<(), Failure> {
@@ -28,19 +35,22 @@ pub(crate) fn run(arguments: &FixArguments) -> Result<(), Failure> {
     for left in &plan.left {
         report.warn(left);
     }
+    let count = plan.proposals.len();
+    let written = if arguments.dry_run {
+        plan.proposals.iter().map(|_| Ok(())).collect()
+    } else {
+        apply(&plan.proposals, &workspace, &report)
+    };
     let mut output = BufWriter::new(stdio::stdout());
     let mut failed = 0;
-    let count = plan.proposals.len();
-    for (index, proposal) in plan.proposals.iter().enumerate() {
-        if !arguments.dry_run {
-            report.progress(&format!("writing file {} of {count}: {}", index + 1, proposal.file_path));
-            if let Err(error) = workspace.apply(proposal) {
+    for (proposal, written) in plan.proposals.iter().zip(written) {
+        match written {
+            Ok(()) => output.write_all(proposal.diff.as_bytes())?,
+            Err(error) => {
                 failed += 1;
                 report.warn(&error);
-                continue;
             }
         }
-        output.write_all(proposal.diff.as_bytes())?;
     }
     output.flush()?;
     report.clear();
@@ -51,4 +61,27 @@ pub(crate) fn run(arguments: &FixArguments) -> Result<(), Failure> {
         1 => Err(Failure::Message("one file was not written".to_owned())),
         _ => Err(Failure::Message(format!("{failed} files were not written"))),
     }
+}
+
+/// Applies the proposals on several threads, because each write waits for the disk. Returns the results in the order of
+/// the proposals.
+fn apply(proposals: &[Proposal], workspace: &Workspace, report: &Report) -> Vec<Result<(), WorkspaceError>> {
+    let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        for _ in 0..WRITERS.min(proposals.len()) {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(proposal) = proposals.get(index) else { break };
+                    let path = &proposal.file_path;
+                    report.progress(&format!("writing file {} of {}: {path}", index + 1, proposals.len()));
+                    let result = workspace.apply(proposal);
+                    results.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
+                }
+            });
+        }
+    });
+    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
 }
