@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: compares calls with a bare `postMessage` and with other libraries. With `--only native`,
 //! `--only wipc` or `--only ws`, compares byte streams, WIPC frames or WebSockets with those of other libraries. With
 //! `--only tap`, measures the cost of `portway tap` instead. With `--only inspector`, measures the page of the
-//! inspector.
+//! inspector. With `--only kaiak`, measures `kaiak`.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -13,6 +13,7 @@ use crate::browsers::Engine;
 use crate::build;
 use crate::environment::Environment;
 use crate::inspector;
+use crate::kaiak_bench;
 use crate::process::{clear, replace_process, run_ok, step};
 use crate::setup::Setup;
 use crate::toolchain::cargo;
@@ -37,6 +38,9 @@ const TAP: &str = "tap";
 const INSPECTOR: &str = "inspector";
 const INSPECTOR_SCRIPT: &str = "benches/inspector/run.mjs";
 
+/// The workload of `kaiak`.
+const KAIAK: &str = "kaiak";
+
 /// The script for the workloads `native`, `wipc`, `ws` and `tap`, and the packages of the programs that it runs.
 const NATIVE_SCRIPT: &str = "benches/native/run.mjs";
 const NATIVE_PACKAGE: &str = "native-bench";
@@ -50,7 +54,8 @@ pub(crate) struct Arguments {
     /// The browser engine
     #[arg(long, value_enum, default_value = "chromium")]
     engine: Engine,
-    /// Run only these workloads, such as A,B,E,loopback; or one that stands alone: native, wipc, ws, tap or inspector
+    /// Run only these workloads, such as A,B,E,loopback; or one that stands alone: native, wipc, ws, tap, inspector or
+    /// kaiak
     #[arg(long, value_name = "WORKLOADS")]
     only: Option<String>,
     /// Run only at these boundaries, such as worker,frame
@@ -148,9 +153,10 @@ fn add_options(command: &mut Command, arguments: &Arguments) {
 }
 
 pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
-    let is_alone = |word: &&str| [NATIVE, WIPC, WEBSOCKET, TAP, INSPECTOR].contains(word);
+    let is_alone = |word: &&str| [NATIVE, WIPC, WEBSOCKET, TAP, INSPECTOR, KAIAK].contains(word);
     match arguments.only.as_deref() {
         Some(INSPECTOR) => return run_inspector(setup, arguments),
+        Some(KAIAK) => return kaiak_bench::run(setup, arguments.rounds, arguments.check),
         Some(only) if is_alone(&only) => return run_native(setup, only, arguments),
         Some(only) => {
             if let Some(word) = only.split(',').find(is_alone) {

@@ -12,7 +12,7 @@ use crate::inspector;
 use crate::workspace::Workspace;
 
 /// The folders with sources of the packages.
-const SOURCES: &[&str] = &["src", "crates", "npm"];
+const SOURCES: &[&str] = &["src", "crates", "kaiak", "npm"];
 
 const JAVASCRIPT: &str = "crates/portway-web/js";
 

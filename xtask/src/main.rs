@@ -14,6 +14,8 @@ mod environment;
 mod fuzz;
 mod inspector;
 mod invariants;
+mod kaiak_bench;
+mod kaiak_rules;
 mod lexer;
 mod limits;
 mod lint;
@@ -76,6 +78,8 @@ enum Task {
     Coverage(coverage::Arguments),
     /// Show the size of the npm package; fail above its budget
     Size,
+    /// Measure kaiak with rules of Konveyor and their test projects
+    KaiakRules(kaiak_rules::Arguments),
     /// Install everything that the other commands need
     Setup,
     /// Print shell lines that put the wasm toolchain and the tools in PATH: eval "$(cargo xtask env)"
@@ -108,6 +112,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Fuzz(arguments) => fuzz::run(&setup, &arguments),
         Task::Coverage(arguments) => coverage::run(&setup, &arguments),
         Task::Size => size::run(&setup),
+        Task::KaiakRules(arguments) => kaiak_rules::run(&setup, &arguments),
         Task::Setup => setup.everything(),
         Task::Env => setup.print_environment(),
     }

@@ -7,7 +7,7 @@ use crate::build::files_below;
 use crate::lexer::{self, Kind, Piece};
 use crate::workspace::Workspace;
 
-const FOLDERS: &[&str] = &["src", "crates", "xtask", "tests", "benches", "fuzz", "examples", "www", "npm"];
+const FOLDERS: &[&str] = &["src", "crates", "xtask", "tests", "benches", "fuzz", "examples", "kaiak", "www", "npm"];
 
 const EXTENSIONS: &[&str] = &["rs", "js", "mjs", "cjs", "ts", "tsx"];
 

@@ -8,7 +8,7 @@ use crate::browsers::{Engine, Found};
 use crate::cache::Cache;
 use crate::environment::Environment;
 use crate::npm;
-use crate::test::peers;
+use crate::test::{kaiak, peers};
 use crate::toolchain::Toolchain;
 use crate::tools::{self, Tool};
 use crate::workspace::Workspace;
@@ -78,6 +78,13 @@ impl Setup {
             Err(missing) => {
                 complete = false;
                 println!("peers     missing: {missing:#}");
+            }
+        }
+        match kaiak::set_up(self) {
+            Ok(()) => println!("kaiak     a JDK, the JARs of Jakarta EE, tomcat-jakartaee-migration"),
+            Err(missing) => {
+                complete = false;
+                println!("kaiak     missing: {missing:#}");
             }
         }
         println!("cache     {}", self.cache.root().display());

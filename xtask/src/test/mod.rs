@@ -2,6 +2,8 @@
 //! line `N passed, N failed`.
 
 mod idle_connections;
+pub(crate) mod kaiak;
+mod kaiak_agents;
 mod native;
 mod node_suites;
 pub(crate) mod peers;
@@ -73,12 +75,16 @@ enum Suite {
     /// The inspector: its core natively and as wasm, its page, the page that the command serves, and the messages of
     /// each kind of link in the page
     Inspector,
+    /// `kaiak`, with a JDK, the JARs of Jakarta EE and the migration tool of Tomcat
+    Kaiak,
+    /// `kaiak` with gemini-cli and qwen-code
+    KaiakAgents,
 }
 
 impl Suite {
     /// All suites in the order in which they start. `js` is the first, because it takes about as long as all other
     /// suites together.
-    const ALL: [Self; 16] = [
+    const ALL: [Self; 18] = [
         Self::Js,
         Self::Native,
         Self::Wasm,
@@ -95,6 +101,8 @@ impl Suite {
         Self::Page,
         Self::Soak,
         Self::Inspector,
+        Self::Kaiak,
+        Self::KaiakAgents,
     ];
 }
 
@@ -183,6 +191,8 @@ impl Run<'_> {
                 native::inspector(self);
                 node_suites::inspector(self);
             }
+            Suite::Kaiak => kaiak::run(self),
+            Suite::KaiakAgents => kaiak_agents::run(self),
         }
     }
 }

@@ -1,0 +1,154 @@
+//! The requests of an agent for files of its copy.
+
+use portway::{ErrorCode, RpcError};
+use serde_json::{Value, json};
+
+use super::{Answered, Approval, Turn};
+use crate::acp::client::{ReadRequest, Reply, WriteRequest};
+use crate::acp::wire::{Diff, RESOURCE_NOT_FOUND};
+use crate::permission::{Permission, tool};
+use crate::run::Answer;
+use crate::stream::{Content, InteractionKind, ToolStatus};
+use crate::workspace::{ErrorKind, RelativePath};
+
+impl Turn<'_> {
+    pub(super) async fn read(&mut self, request: ReadRequest, reply: Reply) {
+        let run = self.run;
+        let path = match self.copy.resolve(&request.path, self.workspace) {
+            Ok(path) => path,
+            Err(error) => {
+                let _ = reply.send(Err(RpcError::invalid_params(error.to_string())));
+                return;
+            }
+        };
+        self.count_file_request();
+        let permission = run.configuration.permissions.tool_permissions.of(None, tool::READ_FILE);
+        let answer = match permission {
+            Permission::Allow => Answer::Approved,
+            Permission::Deny => Answer::Denied,
+            Permission::Approve => {
+                let prompt = format!("Read {path}?");
+                self.questions.push(Box::pin(async move {
+                    let answer = run.ask(InteractionKind::ToolPermission, prompt).await;
+                    Answered::Read(path, request, reply, answer)
+                }));
+                return;
+            }
+        };
+        self.answer_read(&path, &request, reply, answer).await;
+    }
+
+    pub(super) async fn answer_read(
+        &mut self,
+        path: &RelativePath,
+        request: &ReadRequest,
+        reply: Reply,
+        answer: Answer,
+    ) {
+        let parameters = json!({ "file_path": path.as_str(), "line": request.line, "limit": request.limit });
+        let (status, response) = if answer == Answer::Approved {
+            match self.copy.read_text(path) {
+                Ok(text) => (ToolStatus::Completed, Ok(json!({ "content": lines(&text, request) }))),
+                Err(error) => {
+                    let code = if error.kind() == ErrorKind::NotFound { RESOURCE_NOT_FOUND } else { -32_603 };
+                    (ToolStatus::Failed, Err(RpcError::new(ErrorCode::new(code), error.to_string())))
+                }
+            }
+        } else {
+            self.has_denied = true;
+            (ToolStatus::Denied, Err(denied("read_file")))
+        };
+        self.file_tool(tool::READ_FILE, "fs/read_text_file", parameters, status).await;
+        let _ = reply.send(response);
+    }
+
+    pub(super) async fn write(&mut self, request: WriteRequest, reply: Reply) {
+        let run = self.run;
+        let WriteRequest { path, content } = request;
+        let path = match self.copy.resolve(&path, self.workspace) {
+            Ok(path) => path,
+            Err(error) => {
+                let _ = reply.send(Err(RpcError::invalid_params(error.to_string())));
+                return;
+            }
+        };
+        self.count_file_request();
+        let permission = run.configuration.permissions.tool_permissions.of(None, tool::WRITE_FILE);
+        let answer = match permission {
+            Permission::Deny => Answer::Denied,
+            // An allowed change is proposed at the end of the turn, and needs no approval.
+            Permission::Allow => Answer::Approved,
+            Permission::Approve if self.is_approved(&path, &content) => Answer::Approved,
+            Permission::Approve => {
+                self.propose(&path, self.copy.read_text(&path).ok(), content.clone()).await;
+                let prompt = format!("Apply this fix to {path}?");
+                self.questions.push(Box::pin(async move {
+                    let answer = run.ask(InteractionKind::FileApproval, prompt).await;
+                    Answered::Write(path, content, reply, answer)
+                }));
+                return;
+            }
+        };
+        self.answer_write(path, content, reply, answer).await;
+    }
+
+    pub(super) async fn answer_write(&mut self, path: RelativePath, content: String, reply: Reply, answer: Answer) {
+        let parameters = json!({ "file_path": path.as_str(), "bytes": content.len() });
+        let (status, response) = match answer {
+            Answer::Stopped => return,
+            Answer::Approved => match self.copy.put(&path, content.as_bytes()) {
+                Ok(()) => (ToolStatus::Completed, Ok(Value::Null)),
+                Err(error) => (ToolStatus::Failed, Err(RpcError::internal(error.to_string()))),
+            },
+            Answer::Denied => (ToolStatus::Denied, Err(denied("write_file"))),
+            Answer::Silence => (ToolStatus::Timeout, Err(denied("write_file"))),
+        };
+        if status == ToolStatus::Completed {
+            self.approved.entry(path).or_default().push(Approval::Content(content));
+        } else {
+            self.has_denied = true;
+        }
+        self.file_tool(tool::WRITE_FILE, "fs/write_text_file", parameters, status).await;
+        let _ = reply.send(response);
+    }
+
+    /// Returns whether the client has approved this content of a file in this turn.
+    fn is_approved(&self, path: &RelativePath, content: &str) -> bool {
+        let before = self.copy.read_text(path).ok();
+        let is_same = |approval: &Approval| match approval {
+            Approval::Content(approved) => approved == content,
+            Approval::Diff(Diff { old, new, .. }) => {
+                let (old, before) = (old.as_deref().unwrap_or_default(), before.as_deref().unwrap_or_default());
+                new == content || (!old.is_empty() && before.replacen(old, new, 1) == content)
+            }
+        };
+        self.approved.get(path).is_some_and(|approvals| approvals.iter().any(is_same))
+    }
+
+    /// Counts a request for a file that belongs to no tool.
+    fn count_file_request(&mut self) {
+        if !self.tools.has_open() {
+            self.file_requests += 1;
+        }
+    }
+
+    /// Sends the notification of a request for a file. If a tool is open, the request is a part of this tool.
+    async fn file_tool(&mut self, name: &str, operation: &str, parameters: Value, status: ToolStatus) {
+        if self.tools.has_open() {
+            return;
+        }
+        let (tool_name, operation) = (name.to_owned(), operation.to_owned());
+        self.run.stream.send(Content::ToolCall { tool_name, operation, parameters, status, result: None }).await;
+    }
+}
+
+fn denied(name: &str) -> RpcError {
+    RpcError::new(ErrorCode::new(-32_000), format!("the user has denied {name}"))
+}
+
+/// Returns the requested lines of a text.
+fn lines(text: &str, request: &ReadRequest) -> String {
+    let skipped = usize::try_from(request.line.unwrap_or(1).saturating_sub(1)).unwrap_or(usize::MAX);
+    let limit = request.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+    text.split_inclusive('\n').skip(skipped).take(limit).collect()
+}

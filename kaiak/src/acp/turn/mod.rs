@@ -1,0 +1,382 @@
+//! One turn of an agent: a prompt for one incident, and the updates and requests of the agent until its response.
+
+mod files;
+
+use std::collections::HashMap;
+use std::pin::pin;
+use std::time::Duration;
+
+use portway::{CallError, RpcError};
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use crate::acp::client::{AgentProcess, Event, ReadRequest, Reply};
+use crate::acp::copy::{PrivateCopy, proposal};
+use crate::acp::questions::Questions;
+use crate::acp::tools::{Effect, Tool, Tools};
+use crate::acp::wire::{Diff, PermissionRequest, Update};
+use crate::backend::{cancelled, exhausted};
+use crate::fault::{Code, Fault};
+use crate::permission::Permission;
+use crate::rules::Proposal;
+use crate::run::{Answer, Run};
+use crate::stream::{Content, InteractionKind, Level, ToolStatus};
+use crate::workspace::{RelativePath, Workspace};
+
+/// Maximum time that an agent has to end a turn that was cancelled.
+const CANCEL_GRACE: Duration = Duration::from_secs(4);
+/// After the response to a prompt, updates may still arrive. The turn ends after this time without an update.
+const QUIET: Duration = Duration::from_millis(50);
+/// Maximum number of updates after the response to a prompt.
+const MAX_LATE_UPDATES: usize = 100;
+/// Maximum bytes of the text of a response.
+const MAX_TEXT_BYTES: usize = 1_048_576;
+
+/// A turn that runs.
+pub(super) struct Turn<'a> {
+    run: &'a Run,
+    copy: &'a PrivateCopy,
+    workspace: &'a Workspace,
+    tools: Tools,
+    /// Files that the agent has read or written without a tool.
+    file_requests: u64,
+    text: String,
+    questions: Questions<'a, Answered>,
+    /// The changes that the client has approved.
+    approved: HashMap<RelativePath, Vec<Approval>>,
+    /// Whether a tool or a change was denied.
+    has_denied: bool,
+}
+
+/// A change that the client has approved.
+enum Approval {
+    /// The texts of a diff, which may be parts of the file.
+    Diff(Diff),
+    /// The whole content.
+    Content(String),
+}
+
+/// The answer to a question, and the request that it answers.
+enum Answered {
+    Permission(Box<PermissionRequest>, oneshot::Sender<Value>, Answer),
+    Write(RelativePath, String, Reply, Answer),
+    Read(RelativePath, ReadRequest, Reply, Answer),
+}
+
+/// The end of a turn.
+pub(super) struct TurnEnd {
+    pub(super) stop_reason: String,
+    pub(super) has_denied: bool,
+    approved: HashMap<RelativePath, Vec<Approval>>,
+}
+
+impl TurnEnd {
+    /// Returns whether the client has approved exactly this change.
+    pub(super) fn is_approved(&self, change: &Proposal) -> bool {
+        let Some(approvals) = self.approved.get(&change.file_path) else { return false };
+        let Some(after) = change.after().and_then(|after| std::str::from_utf8(after).ok()) else { return false };
+        let before = change.before().map_or(Some(""), |before| std::str::from_utf8(before).ok());
+        let mut text = before.unwrap_or_default().to_owned();
+        for approval in approvals {
+            text = match approval {
+                Approval::Content(content) => content.clone(),
+                Approval::Diff(Diff { old: None, new, .. }) => new.clone(),
+                Approval::Diff(Diff { old: Some(old), new, .. }) if !old.is_empty() => text.replacen(old, new, 1),
+                Approval::Diff(Diff { new, .. }) => new.clone(),
+            };
+        }
+        text == after
+    }
+}
+
+impl<'a> Turn<'a> {
+    pub(super) fn new(run: &'a Run, copy: &'a PrivateCopy, workspace: &'a Workspace) -> Self {
+        Self {
+            run,
+            copy,
+            workspace,
+            tools: Tools::default(),
+            file_requests: 0,
+            text: String::new(),
+            questions: Questions::new(),
+            approved: HashMap::new(),
+            has_denied: false,
+        }
+    }
+
+    /// Sends the prompt, and handles the updates and requests of the agent until its response. Returns `None` if the
+    /// agent ran a tool that is denied, and was stopped.
+    ///
+    /// # Errors
+    /// The error of the request. `usable` becomes false if the agent must be restarted.
+    pub(super) async fn run(
+        mut self,
+        agent: &mut AgentProcess,
+        session_id: &str,
+        prompt: String,
+        usable: &mut bool,
+    ) -> Result<Option<TurnEnd>, Fault> {
+        // Until the turn has ended in order, the state of the agent is unknown.
+        *usable = false;
+        let params = json!({ "sessionId": session_id, "prompt": [{ "type": "text", "text": prompt }] });
+        let client = agent.client.clone();
+        let mut response = pin!(client.call::<Value>("session/prompt", &params).timeout(None));
+        let run = self.run;
+        let result = loop {
+            let step = tokio::select! {
+                biased;
+                () = run.stopped() => Step::Stop(cancelled()),
+                event = agent.next() => match event {
+                    Some(event) => self.handle(event).await,
+                    None => break response.await,
+                },
+                answered = self.questions.next() => {
+                    self.answered(answered).await;
+                    Step::Continue
+                }
+                result = &mut response => break result,
+            };
+            match step {
+                Step::Continue => {}
+                Step::Stop(fault) => {
+                    *usable = self.cancel(agent, session_id, response).await;
+                    return Err(fault);
+                }
+                Step::StopTurn => {
+                    *usable = self.cancel(agent, session_id, response).await;
+                    return if *usable { Ok(None) } else { Err(not_stopped()) };
+                }
+            }
+        };
+        let result = match result {
+            Ok(result) => result,
+            Err(CallError::Remote(error)) => {
+                *usable = true;
+                self.report_agent_error(&error).await;
+                json!({ "stopReason": "error" })
+            }
+            Err(_) => {
+                self.tools.end(run).await;
+                let details = agent.exit_details().await;
+                return Err(Fault::reason(Code::Internal, "agent-exited", details));
+            }
+        };
+        self.handle_late(agent).await?;
+        *usable = true;
+        self.questions.clear();
+        self.tools.end(run).await;
+        self.send_whole_text().await;
+        let stop_reason = result.get("stopReason").and_then(Value::as_str).unwrap_or("end_turn").to_owned();
+        Ok(Some(TurnEnd { stop_reason, has_denied: self.has_denied, approved: self.approved }))
+    }
+
+    /// Handles the updates after the response to the prompt, and the questions that are still open.
+    async fn handle_late(&mut self, agent: &mut AgentProcess) -> Result<(), Fault> {
+        for _ in 0..MAX_LATE_UPDATES {
+            tokio::select! {
+                biased;
+                () = self.run.stopped() => return Err(cancelled()),
+                event = agent.next() => match event {
+                    Some(event) => { let _ = self.handle(event).await; }
+                    None => return Ok(()),
+                },
+                () = tokio::time::sleep(QUIET) => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Cancels the turn, and waits for the response to the prompt. Returns whether the agent has responded.
+    async fn cancel(
+        &mut self,
+        agent: &mut AgentProcess,
+        session_id: &str,
+        response: impl Future<Output = Result<Value, CallError>>,
+    ) -> bool {
+        // The senders of open questions are dropped, so the agent receives the outcome `cancelled`.
+        self.questions.clear();
+        if agent.client.notify("session/cancel", &json!({ "sessionId": session_id })).is_err() {
+            return false;
+        }
+        let mut response = pin!(response);
+        let ended = async {
+            loop {
+                tokio::select! {
+                    biased;
+                    // A dropped permission request is answered as cancelled.
+                    event = agent.next() => if event.is_none() { return false },
+                    result = &mut response => return result.is_ok() || matches!(result, Err(CallError::Remote(_))),
+                }
+            }
+        };
+        tokio::time::timeout(CANCEL_GRACE, ended).await.unwrap_or(false)
+    }
+
+    async fn handle(&mut self, event: Event) -> Step {
+        match event {
+            Event::Update(Update::Message(text)) => self.message(text).await,
+            Event::Update(Update::Tool(update)) => {
+                let effect = self.tools.update(self.run, &update).await;
+                if effect == Effect::DeniedToolRuns {
+                    self.has_denied = true;
+                    let title = self.tools.get(&update.id).map_or_else(String::new, Tool::title);
+                    self.error("TOOL_DENIED", "The agent ran a tool that is denied", &title, "Allow the tool").await;
+                    return Step::StopTurn;
+                }
+            }
+            Event::Update(Update::Plan(entries)) => self.plan(&entries).await,
+            Event::Update(Update::Other) => {}
+            Event::Permission(request, reply) => self.permission(request, reply).await,
+            Event::Read(request, reply) => self.read(request, reply).await,
+            Event::Write(request, reply) => self.write(request, reply).await,
+        }
+        let max = self.run.configuration.tools.max_tool_calls;
+        if self.tools.count() + self.file_requests > max {
+            return Step::Stop(exhausted("tools.max_tool_calls", max));
+        }
+        Step::Continue
+    }
+
+    async fn message(&mut self, text: String) {
+        let room = MAX_TEXT_BYTES.saturating_sub(self.text.len());
+        let end = (0..=room.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+        self.text.push_str(text.get(..end).unwrap_or_default());
+        let content = Content::AiResponse { text, partial: true, confidence: None, tokens: None };
+        self.run.stream.send(content).await;
+    }
+
+    async fn send_whole_text(&mut self) {
+        let text = std::mem::take(&mut self.text);
+        if !text.is_empty() {
+            let content = Content::AiResponse { text, partial: false, confidence: None, tokens: None };
+            self.run.stream.send(content).await;
+        }
+    }
+
+    async fn plan(&mut self, entries: &[(bool, String)]) {
+        let total = entries.len().max(1);
+        let done = entries.iter().filter(|(is_complete, _)| *is_complete).count();
+        let next = entries.iter().find(|(is_complete, _)| !is_complete).map_or("", |(_, text)| text);
+        let content = Content::Progress {
+            percentage: (done * 100 / total) as u64,
+            phase: "plan",
+            description: "The plan of the agent for this incident".to_owned(),
+            current_step: next.to_owned(),
+            total_steps: entries.len(),
+        };
+        self.run.stream.send(content).await;
+    }
+
+    async fn permission(&mut self, request: Box<PermissionRequest>, reply: oneshot::Sender<Value>) {
+        let run = self.run;
+        let tool = self.tools.merge(&request.tool);
+        tool.send(run, ToolStatus::Pending).await;
+        let permission = tool.ask(run);
+        let (title, diffs) = (tool.title(), tool.diffs.clone());
+        if permission == Permission::Approve {
+            self.ask_permission(request, reply, title, diffs).await;
+            return;
+        }
+        let answer = if permission == Permission::Allow { Answer::Approved } else { Answer::Denied };
+        self.answer_permission(&request, reply, answer).await;
+    }
+
+    /// Proposes the changes of a tool, and asks the client.
+    async fn ask_permission(
+        &mut self,
+        request: Box<PermissionRequest>,
+        reply: oneshot::Sender<Value>,
+        title: String,
+        diffs: Vec<Diff>,
+    ) {
+        let run = self.run;
+        let mut path = None;
+        for change in &diffs {
+            let Ok(resolved) = self.copy.resolve(&change.path, self.workspace) else { continue };
+            self.propose(&resolved, change.old.clone(), change.new.clone()).await;
+            path = Some(resolved);
+        }
+        let (kind, prompt) = match path {
+            Some(path) => (InteractionKind::FileApproval, format!("Apply this fix to {path}?")),
+            None => (InteractionKind::ToolPermission, format!("Run the tool \"{title}\"?")),
+        };
+        self.questions.push(Box::pin(async move {
+            let answer = run.ask(kind, prompt).await;
+            Answered::Permission(request, reply, answer)
+        }));
+    }
+
+    async fn answer_permission(&mut self, request: &PermissionRequest, reply: oneshot::Sender<Value>, answer: Answer) {
+        let run = self.run;
+        let (status, response) = match (answer, request.allowed()) {
+            (Answer::Stopped, _) => return,
+            (Answer::Approved, Some(response)) => (ToolStatus::Approved, response),
+            (Answer::Approved, None) => {
+                let title = request.tool.title.clone().unwrap_or_default();
+                let message = format!("the agent offers no permission for one use of \"{title}\"; it is denied");
+                run.stream.system(Level::Warning, "acp", message).await;
+                (ToolStatus::Denied, request.rejected())
+            }
+            (Answer::Denied, _) => (ToolStatus::Denied, request.rejected()),
+            (Answer::Silence, _) => (ToolStatus::Timeout, request.rejected()),
+        };
+        let tool = self.tools.merge(&request.tool);
+        let diffs = tool.diffs.clone();
+        tool.send(run, status).await;
+        if status == ToolStatus::Approved {
+            for diff in diffs {
+                if let Ok(path) = self.copy.resolve(&diff.path, self.workspace) {
+                    self.approved.entry(path).or_default().push(Approval::Diff(diff));
+                }
+            }
+        } else {
+            self.has_denied = true;
+        }
+        // An agent that has ended needs no response.
+        let _ = reply.send(response);
+    }
+
+    async fn answered(&mut self, answered: Answered) {
+        match answered {
+            Answered::Permission(request, reply, answer) => self.answer_permission(&request, reply, answer).await,
+            Answered::Write(path, content, reply, answer) => self.answer_write(path, content, reply, answer).await,
+            Answered::Read(path, request, reply, answer) => self.answer_read(&path, &request, reply, answer).await,
+        }
+    }
+
+    /// Proposes a change that needs approval.
+    async fn propose(&mut self, path: &RelativePath, before: Option<String>, after: String) {
+        if let Some(proposal) = proposal(path, before.map(String::into_bytes), Some(after.into_bytes())) {
+            self.run.stream.send(Content::proposal(self.run.next_proposal_id(), &proposal, true)).await;
+        }
+    }
+
+    async fn report_agent_error(&mut self, error: &RpcError) {
+        self.error("AGENT_ERROR", &error.message, &error.to_string(), "Try again, or check the agent").await;
+    }
+
+    async fn error(&mut self, error_code: &'static str, message: &str, details: &str, action: &str) {
+        let content = Content::Error {
+            error_code,
+            message: message.to_owned(),
+            details: details.to_owned(),
+            recoverable: true,
+            suggested_action: action.to_owned(),
+        };
+        self.run.stream.send(content).await;
+    }
+}
+
+/// The effect of an event on its turn.
+enum Step {
+    Continue,
+    /// The turn and the request end with this error.
+    Stop(Fault),
+    /// The turn ends, and the request continues.
+    StopTurn,
+}
+
+fn not_stopped() -> Fault {
+    let seconds = CANCEL_GRACE.as_secs();
+    Fault::reason(Code::Internal, "agent-not-stopped", format!("the agent did not stop within {seconds} s"))
+}

@@ -1,0 +1,475 @@
+//! The backend that fixes incidents by rules, without a model.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::backend::{Agent, Backend, BoxFuture, Cleanup, Outcome, blocking, cancelled, exhausted, workspace_denied};
+use crate::config::Configured;
+use crate::fault::{Code, Fault};
+use crate::permission::{Permission, tool};
+use crate::protocol::Incident;
+use crate::rules::{FixError, FixOptions, FixPlan, Proposal, Risk, RuleSet, Target, plan_fix};
+use crate::run::{Answer, Run};
+use crate::stream::{Content, InteractionKind, Level, ToolResult, ToolStatus, cut_output};
+use crate::workspace::{ErrorKind, Workspace};
+
+/// The members of the configuration that have no effect on rules.
+const WITHOUT_EFFECT: [&str; 8] = [
+    "model.provider",
+    "model.model",
+    "model.temperature",
+    "model.max_tokens",
+    "tools.enabled_extensions",
+    "tools.custom_tools",
+    "tools.planning_mode",
+    "session.retry_config",
+];
+
+/// Fixes incidents by the rules of a rule set.
+#[derive(Debug)]
+pub(crate) struct RulesBackend {
+    rules: Arc<RuleSet>,
+}
+
+impl RulesBackend {
+    pub(crate) fn new(rules: RuleSet) -> Self {
+        Self { rules: Arc::new(rules) }
+    }
+}
+
+impl Backend for RulesBackend {
+    fn warnings(&self, configured: &Configured) -> Vec<String> {
+        let is_set = |path: &str| configured.set.iter().any(|set| set == path);
+        let ignored = WITHOUT_EFFECT.iter().filter(|path| is_set(path));
+        let mut warnings: Vec<String> = ignored
+            .map(|path| format!("{path} has no effect: the backend `rules` uses no model and no extension"))
+            .collect();
+        if is_set("permissions.tool_permissions") {
+            let used = [tool::READ_FILE, tool::WRITE_FILE];
+            let permissions = configured.configuration.permissions.tool_permissions.0.keys();
+            let unused = permissions.filter(|name| !used.contains(&name.as_str()) && !is_default(name));
+            warnings.extend(unused.map(|name| {
+                format!("permissions.tool_permissions.{name} has no effect: the backend `rules` has no such tool")
+            }));
+        }
+        warnings
+    }
+
+    fn start<'a>(&'a self, _: &'a Run) -> BoxFuture<'a, Result<Box<dyn Agent>, Fault>> {
+        let agent: Box<dyn Agent> = Box::new(RulesAgent { rules: Arc::clone(&self.rules) });
+        Box::pin(async move { Ok(agent) })
+    }
+}
+
+/// Returns whether the defaults name a tool. A client that sends all permissions of the contract needs no warning.
+fn is_default(name: &str) -> bool {
+    matches!(name, tool::SHELL_COMMAND | tool::WEB_SEARCH)
+}
+
+#[derive(Debug)]
+struct RulesAgent {
+    rules: Arc<RuleSet>,
+}
+
+impl Agent for RulesAgent {
+    fn run<'a>(&'a mut self, run: &'a Run) -> BoxFuture<'a, Result<Outcome, Fault>> {
+        Box::pin(async move { RulesRun::open(run, Arc::clone(&self.rules)).await?.fix_all().await })
+    }
+
+    fn close(self: Box<Self>, _: bool) -> BoxFuture<'static, Cleanup> {
+        Box::pin(async { Cleanup::default() })
+    }
+}
+
+/// A request of the backend `rules`.
+struct RulesRun<'a> {
+    run: &'a Run,
+    rules: Arc<RuleSet>,
+    workspace: Arc<Workspace>,
+    counts: Outcome,
+    /// The number of incidents whose rule finds no place.
+    without_place: usize,
+    /// The rules that have changed a file in this request.
+    used_rules: HashMap<String, ()>,
+    /// The answer to the question whether files may be read.
+    may_read: Option<bool>,
+    /// The files that could not be changed, with the reasons.
+    failed_files: Vec<Value>,
+}
+
+impl<'a> RulesRun<'a> {
+    /// Opens the workspace, and checks the paths of all incidents.
+    async fn open(run: &'a Run, rules: Arc<RuleSet>) -> Result<Self, Fault> {
+        let configuration = Arc::clone(&run.configuration);
+        let uris: Vec<String> = run.request.incidents.iter().filter_map(|incident| incident.uri.clone()).collect();
+        let opened = blocking(move || {
+            let section = &configuration.workspace;
+            let workspace = Workspace::open(&section.working_dir, &section.include_patterns, &section.exclude_patterns);
+            let workspace = workspace.map_err(|error| workspace_denied(&error))?;
+            for uri in &uris {
+                match workspace.resolve(uri) {
+                    Err(error) if error.kind() == ErrorKind::Denied => return Err(workspace_denied(&error)),
+                    _ => {}
+                }
+            }
+            Ok(workspace)
+        });
+        let workspace = Arc::new(opened.await??);
+        Ok(Self {
+            run,
+            rules,
+            workspace,
+            counts: Outcome::default(),
+            without_place: 0,
+            used_rules: HashMap::new(),
+            may_read: None,
+            failed_files: Vec::new(),
+        })
+    }
+
+    async fn fix_all(mut self) -> Result<Outcome, Fault> {
+        let run = self.run;
+        let total = run.request.incidents.len();
+        if run.request.options.parallel_processing {
+            let message = "parallel_processing has no effect: incidents are fixed one after the other";
+            run.stream.system(Level::Warning, "rules", message).await;
+        }
+        for (done, index) in order(&run.request.incidents).into_iter().enumerate() {
+            let Some(incident) = run.request.incidents.get(index) else { continue };
+            if run.is_stopped() {
+                return Err(cancelled());
+            }
+            if done as u64 >= run.configuration.session.max_turns {
+                return Err(exhausted("session.max_turns", run.configuration.session.max_turns));
+            }
+            self.progress(
+                done,
+                total,
+                "fixing",
+                format!("Fixing the incident {} of {}", incident.id, incident.rule_id),
+            )
+            .await;
+            match self.fix(incident).await? {
+                Fixed::Yes => self.counts.fixed += 1,
+                Fixed::No => self.counts.not_fixed += 1,
+                Fixed::WithoutPlace => self.without_place += 1,
+            }
+        }
+        self.progress(total, total, "completed", "All incidents are processed".to_owned()).await;
+        let Outcome { fixed, not_fixed } = self.counts;
+        let mut summary = format!("{fixed} of {total} incidents fixed, {not_fixed} not fixed");
+        if self.without_place > 0 {
+            summary.push_str(&format!(", {} without a place in the workspace", self.without_place));
+        }
+        let level = if not_fixed == 0 { Level::Info } else { Level::Warning };
+        run.stream.system(level, "rules", summary).await;
+        if self.failed_files.is_empty() {
+            return Ok(self.counts);
+        }
+        let data = json!({
+            "session_id": run.request.session_id.as_str(),
+            "details": format!("{} approved changes could not be applied", self.failed_files.len()),
+            "files": self.failed_files,
+        });
+        Err(Fault::new(Code::FileModificationFailed, data))
+    }
+
+    async fn progress(&self, done: usize, total: usize, phase: &'static str, description: String) {
+        let current = (done + 1).min(total);
+        let content = Content::Progress {
+            percentage: (done * 100 / total.max(1)) as u64,
+            phase,
+            description,
+            current_step: format!("Processing incident {current} of {total}"),
+            total_steps: total,
+        };
+        self.run.stream.send(content).await;
+    }
+
+    async fn fix(&mut self, incident: &Incident) -> Result<Fixed, Fault> {
+        if !self.may_read(incident).await? {
+            return Ok(Fixed::No);
+        }
+        let Some(FixPlan { proposals, left, .. }) = self.plan(incident).await? else { return Ok(Fixed::No) };
+        if !left.is_empty() {
+            let left: Vec<String> = left.iter().map(ToString::to_string).collect();
+            let action = "Fix these places by hand, or use the backend `acp`";
+            self.error("NO_MECHANICAL_FIX", incident, &cut_output(&left.join("\n")), action).await;
+        }
+        if proposals.is_empty() {
+            if !left.is_empty() {
+                return Ok(Fixed::No);
+            }
+            if self.used_rules.contains_key(&incident.rule_id) {
+                return Ok(Fixed::Yes);
+            }
+            let message = format!("the rule {} finds no place for the incident {}", incident.rule_id, incident.id);
+            self.run.stream.system(Level::Info, "rules", message).await;
+            return Ok(Fixed::WithoutPlace);
+        }
+        self.count_tool_call(2)?;
+        let fixed = self.write(incident, proposals).await?;
+        Ok(if left.is_empty() { fixed } else { Fixed::No })
+    }
+
+    /// Returns whether files may be read. Asks the client once for each request.
+    async fn may_read(&mut self, incident: &Incident) -> Result<bool, Fault> {
+        let permission = self.permission(tool::READ_FILE);
+        let (parameters, operation) = (read_parameters(incident), "search");
+        let may_read = match (permission, self.may_read) {
+            (Permission::Allow, _) => true,
+            (Permission::Deny, _) => false,
+            (Permission::Approve, Some(answer)) => answer,
+            (Permission::Approve, None) => {
+                self.tool(tool::READ_FILE, operation, &parameters, ToolStatus::Pending, None).await;
+                let prompt = "Read the files of the workspace to find the places of the incidents?".to_owned();
+                match self.run.ask(InteractionKind::ToolPermission, prompt).await {
+                    Answer::Stopped => return Err(cancelled()),
+                    answer => *self.may_read.insert(answer == Answer::Approved),
+                }
+            }
+        };
+        if !may_read {
+            self.tool(tool::READ_FILE, operation, &parameters, ToolStatus::Denied, None).await;
+            self.error("TOOL_DENIED", incident, "read_file is denied", "Allow the tool read_file").await;
+        }
+        Ok(may_read)
+    }
+
+    /// Plans the fix of an incident. Returns `None` if the incident cannot be fixed, which was reported.
+    async fn plan(&self, incident: &Incident) -> Result<Option<FixPlan>, Fault> {
+        let (rules, workspace) = (Arc::clone(&self.rules), Arc::clone(&self.workspace));
+        let (rule_id, uri, line) = (incident.rule_id.clone(), incident.uri.clone(), incident.line_number);
+        let parameters = read_parameters(incident);
+        self.tool(tool::READ_FILE, "search", &parameters, ToolStatus::Executing, None).await;
+        let start = Instant::now();
+        let planned = blocking(move || {
+            let target = Target { rule_id: &rule_id, uri: uri.as_deref(), line };
+            plan_fix(&rules, &workspace, target, FixOptions::default())
+        });
+        let planned = planned.await?;
+        let (status, result) = match &planned {
+            Ok(plan) => {
+                let paths: Vec<&str> = plan.proposals.iter().map(|proposal| proposal.file_path.as_str()).collect();
+                (ToolStatus::Completed, success(start, paths.join("\n")))
+            }
+            Err(FixError::NoMechanicalFix(_)) => (ToolStatus::Completed, success(start, String::new())),
+            Err(error) => (ToolStatus::Failed, failure(start, error.to_string())),
+        };
+        self.tool(tool::READ_FILE, "search", &parameters, status, Some(result)).await;
+        match planned {
+            Ok(plan) => Ok(Some(plan)),
+            Err(FixError::Workspace(error)) if error.kind() == ErrorKind::Denied => Err(workspace_denied(&error)),
+            Err(error @ FixError::Workspace(_)) => {
+                self.error("FILE_ACCESS_FAILED", incident, &error.to_string(), "Check the file").await;
+                Ok(None)
+            }
+            Err(error) => {
+                let action = "Fix the incident by hand, or use the backend `acp`";
+                self.error("NO_MECHANICAL_FIX", incident, &error.to_string(), action).await;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Proposes the changes, asks for approval where it is needed, and applies the approved changes.
+    async fn write(&mut self, incident: &Incident, proposals: Vec<Proposal>) -> Result<Fixed, Fault> {
+        let paths: Vec<&str> = proposals.iter().map(|proposal| proposal.file_path.as_str()).collect();
+        let parameters = json!({ "incident_id": incident.id, "files": paths });
+        let permission = self.permission(tool::WRITE_FILE);
+        if permission == Permission::Deny {
+            self.tool(tool::WRITE_FILE, "modify", &parameters, ToolStatus::Denied, None).await;
+            self.error("TOOL_DENIED", incident, "write_file is denied", "Allow the tool write_file").await;
+            return Ok(Fixed::No);
+        }
+        self.tool(tool::WRITE_FILE, "modify", &parameters, ToolStatus::Pending, None).await;
+        let mut approved = Vec::new();
+        let total = proposals.len();
+        for proposal in proposals {
+            if self.approve(&proposal, permission).await? {
+                approved.push(proposal);
+            }
+        }
+        if approved.is_empty() {
+            self.tool(tool::WRITE_FILE, "modify", &parameters, ToolStatus::Denied, None).await;
+            return Ok(Fixed::No);
+        }
+        self.tool(tool::WRITE_FILE, "modify", &parameters, ToolStatus::Approved, None).await;
+        self.tool(tool::WRITE_FILE, "modify", &parameters, ToolStatus::Executing, None).await;
+        let start = Instant::now();
+        let (applied, errors) = self.apply(incident, approved).await?;
+        if applied > 0 {
+            self.used_rules.insert(incident.rule_id.clone(), ());
+        }
+        let (status, result) = if errors.is_empty() {
+            (ToolStatus::Completed, success(start, format!("{applied} of {total} files changed")))
+        } else {
+            (ToolStatus::Failed, failure(start, errors.join("\n")))
+        };
+        self.tool(tool::WRITE_FILE, "modify", &parameters, status, Some(result)).await;
+        Ok(if applied == total { Fixed::Yes } else { Fixed::No })
+    }
+
+    /// Proposes a change. Returns whether the change is approved.
+    async fn approve(&self, proposal: &Proposal, permission: Permission) -> Result<bool, Fault> {
+        let run = self.run;
+        let is_safe = run.request.options.auto_apply_safe_fixes && proposal.risk == Risk::Low;
+        let requires_approval = permission != Permission::Allow && !is_safe;
+        let content = Content::proposal(run.next_proposal_id(), proposal, requires_approval);
+        run.stream.send(content).await;
+        if !requires_approval {
+            return Ok(true);
+        }
+        let prompt = format!("Apply this fix to {}?", proposal.file_path);
+        match run.ask(InteractionKind::FileApproval, prompt).await {
+            Answer::Stopped => Err(cancelled()),
+            answer => Ok(answer == Answer::Approved),
+        }
+    }
+
+    /// Applies approved changes. Returns the number of applied changes, and the errors of the others.
+    async fn apply(&mut self, incident: &Incident, approved: Vec<Proposal>) -> Result<(usize, Vec<String>), Fault> {
+        let (mut applied, mut errors) = (0, Vec::new());
+        for proposal in approved {
+            if self.run.is_stopped() {
+                return Err(cancelled());
+            }
+            let path = proposal.file_path.as_str().to_owned();
+            let workspace = Arc::clone(&self.workspace);
+            match blocking(move || workspace.apply(&proposal)).await? {
+                Ok(()) => applied += 1,
+                Err(error) if error.kind() == ErrorKind::Denied => return Err(workspace_denied(&error)),
+                Err(error) => {
+                    let details = error.to_string();
+                    let action = "Find the incidents again, and request the fix again";
+                    self.error("FILE_MODIFICATION_FAILED", incident, &details, action).await;
+                    self.failed_files.push(json!({ "file_path": path, "details": details }));
+                    errors.push(details);
+                }
+            }
+        }
+        Ok((applied, errors))
+    }
+
+    /// Checks the limit of tool calls of one incident.
+    fn count_tool_call(&self, calls: u64) -> Result<(), Fault> {
+        let max = self.run.configuration.tools.max_tool_calls;
+        if calls > max { Err(exhausted("tools.max_tool_calls", max)) } else { Ok(()) }
+    }
+
+    fn permission(&self, tool: &str) -> Permission {
+        self.run.configuration.permissions.tool_permissions.of(None, tool)
+    }
+
+    async fn tool(
+        &self,
+        name: &str,
+        operation: &str,
+        parameters: &Value,
+        status: ToolStatus,
+        result: Option<ToolResult>,
+    ) {
+        let content = Content::ToolCall {
+            tool_name: name.to_owned(),
+            operation: operation.to_owned(),
+            parameters: parameters.clone(),
+            status,
+            result,
+        };
+        self.run.stream.send(content).await;
+    }
+
+    async fn error(&self, error_code: &'static str, incident: &Incident, details: &str, action: &str) {
+        let content = Content::Error {
+            error_code,
+            message: format!("The incident {} of {} is not fixed", incident.id, incident.rule_id),
+            details: details.to_owned(),
+            recoverable: true,
+            suggested_action: action.to_owned(),
+        };
+        self.run.stream.send(content).await;
+    }
+}
+
+/// The result of one incident.
+enum Fixed {
+    Yes,
+    No,
+    /// The rule finds no place in the workspace.
+    WithoutPlace,
+}
+
+/// Returns the indices of the incidents in the order in which they are fixed. The incidents of one file are fixed from
+/// its end, because a fix may move the lines after it.
+fn order(incidents: &[Incident]) -> Vec<usize> {
+    let mut by_file: HashMap<&str, Vec<(u32, usize)>> = HashMap::new();
+    for (index, incident) in incidents.iter().enumerate() {
+        if let (Some(uri), Some(line)) = (&incident.uri, incident.line_number) {
+            by_file.entry(uri).or_default().push((line, index));
+        }
+    }
+    let mut order: Vec<usize> = (0..incidents.len()).collect();
+    for places in by_file.into_values() {
+        let mut lines = places.clone();
+        lines.sort_by_key(|(line, _)| std::cmp::Reverse(*line));
+        for ((_, place), (_, index)) in places.into_iter().zip(lines) {
+            if let Some(entry) = order.get_mut(place) {
+                *entry = index;
+            }
+        }
+    }
+    order
+}
+
+fn read_parameters(incident: &Incident) -> Value {
+    json!({ "rule_id": incident.rule_id, "file_path": incident.uri, "line_number": incident.line_number })
+}
+
+fn success(start: Instant, output: String) -> ToolResult {
+    ToolResult { success: true, output: Some(cut_output(&output)), error: None, execution_time: milliseconds(start) }
+}
+
+fn failure(start: Instant, error: String) -> ToolResult {
+    ToolResult { success: false, output: None, error: Some(cut_output(&error)), execution_time: milliseconds(start) }
+}
+
+fn milliseconds(start: Instant) -> u64 {
+    u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::order;
+    use crate::protocol::Incident;
+
+    fn incident(uri: Option<&str>, line: Option<u32>) -> Incident {
+        let text = String::new;
+        let uri = uri.map(str::to_owned);
+        Incident {
+            id: text(),
+            rule_id: text(),
+            message: text(),
+            description: text(),
+            effort: text(),
+            severity: text(),
+            uri,
+            line_number: line,
+        }
+    }
+
+    #[test]
+    fn the_incidents_of_one_file_are_fixed_from_its_end() {
+        let incidents = [
+            incident(Some("a"), Some(3)),
+            incident(None, None),
+            incident(Some("a"), Some(9)),
+            incident(Some("b"), Some(1)),
+            incident(Some("a"), Some(5)),
+            incident(Some("a"), None),
+        ];
+        assert_eq!(order(&incidents), [2, 1, 4, 3, 0, 5]);
+    }
+}

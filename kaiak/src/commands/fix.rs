@@ -1,0 +1,87 @@
+//! `kaiak fix`: fixes the incidents that have a mechanical fix, and prints the changes as a unified diff.
+
+use std::io::{BufWriter, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use kaiak::rules::{FixOptions, FixPlan, Proposal, Rule};
+use kaiak::workspace::{Workspace, WorkspaceError};
+use portway::stdio;
+
+use super::report::Report;
+use super::{Failure, open};
+use crate::arguments::FixArguments;
+
+/// The number of threads that write files.
+const WRITERS: usize = 16;
+
+/// Runs the command. A file that cannot be written is an error after all other files were written.
+pub(crate) fn run(arguments: &FixArguments) -> Result<(), Failure> {
+    let report = Report::new(arguments.common.quiet);
+    report.progress("reading the rules");
+    let (rules, workspace) = open(&arguments.common, &report)?;
+    if !rules.rules().any(Rule::has_fix) {
+        let message = "the rules have no mechanical fix. A file `fixes.yaml` beside the rules can define fixes";
+        return Err(Failure::Message(message.to_owned()));
+    }
+    report.progress("searching the files");
+    let options = FixOptions { mixed_wildcards: arguments.mixed_wildcards };
+    let plan = FixPlan::of_all_rules(&rules, &workspace, options).map_err(Failure::of)?;
+    report.clear();
+    for problem in &plan.problems {
+        report.warn(problem);
+    }
+    for left in &plan.left {
+        report.warn(left);
+    }
+    let count = plan.proposals.len();
+    let written = if arguments.dry_run {
+        plan.proposals.iter().map(|_| Ok(())).collect()
+    } else {
+        apply(&plan.proposals, &workspace, &report)
+    };
+    let mut output = BufWriter::new(stdio::stdout());
+    let mut failed = 0;
+    for (proposal, written) in plan.proposals.iter().zip(written) {
+        match written {
+            Ok(()) => output.write_all(proposal.diff.as_bytes())?,
+            Err(error) => {
+                failed += 1;
+                report.warn(&error);
+            }
+        }
+    }
+    output.flush()?;
+    report.clear();
+    let done = if arguments.dry_run { "would change" } else { "changed" };
+    report.note(&format!("{done} {} files, left {} places", count - failed, plan.left.len()));
+    match failed {
+        0 => Ok(()),
+        1 => Err(Failure::Message("one file was not written".to_owned())),
+        _ => Err(Failure::Message(format!("{failed} files were not written"))),
+    }
+}
+
+/// Applies the proposals on several threads, because each write waits for the disk. Returns the results in the order of
+/// the proposals.
+fn apply(proposals: &[Proposal], workspace: &Workspace, report: &Report) -> Vec<Result<(), WorkspaceError>> {
+    let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        for _ in 0..WRITERS.min(proposals.len()) {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(proposal) = proposals.get(index) else { break };
+                    let path = &proposal.file_path;
+                    report.progress(&format!("writing file {} of {}: {path}", index + 1, proposals.len()));
+                    let result = workspace.apply(proposal);
+                    results.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
+                }
+            });
+        }
+    });
+    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
+}

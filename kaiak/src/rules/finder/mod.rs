@@ -1,0 +1,192 @@
+//! Finds the places of rules in the files of a workspace.
+
+mod incident;
+mod matcher;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+pub use self::incident::{Incident, Severity};
+pub(crate) use self::matcher::{Matcher, search_places};
+use super::ruleset::{Rule, RuleSet};
+use crate::workspace::{ErrorKind, RelativePath, Workspace, WorkspaceError};
+
+/// Maximum number of threads that search files.
+const MAX_THREADS: usize = 8;
+
+/// A place in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The text that a rule has found. The range is empty if the rule has found the file by its path.
+    pub(crate) range: Range<usize>,
+    /// The number of the first line, from 1, or `None` if the rule has found the file by its path.
+    pub(crate) line: Option<u32>,
+}
+
+/// A search of a rule, by the indices of both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SearchId {
+    pub(crate) rule: usize,
+    pub(crate) search: usize,
+}
+
+/// The places that the searches of all rules have found in one file.
+pub(crate) type Hits = Vec<(SearchId, Vec<Place>)>;
+
+/// Places with their files and with the texts of their lines.
+type PlacesInFiles = Vec<(RelativePath, Place, String)>;
+
+/// The result of [`find`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Findings {
+    /// The incidents in the order of the rules, then of the files, then of the lines.
+    pub incidents: Vec<Incident>,
+    /// The number of files that the patterns of the workspace select.
+    pub files: usize,
+    /// Files that were not searched. Files that are not text are not among them.
+    pub problems: Vec<WorkspaceError>,
+}
+
+/// Finds the incidents of all rules in the files that the patterns of the workspace select. A rule has one incident
+/// for each line and message. Binary files, and files that
+/// are not UTF-8, are searched by their paths only. This function blocks, and uses several threads.
+///
+/// # Errors
+/// If the root of the workspace cannot be read.
+pub fn find(rules: &RuleSet, workspace: &Workspace) -> Result<Findings, WorkspaceError> {
+    let mut problems = Vec::new();
+    let files = workspace.files(&mut problems)?;
+    let scans = scan_files(rules, workspace, &files, |path, text, hits| {
+        let lines = |place: &Place| text.map_or("", |text| line_at(text, place.range.start)).to_owned();
+        let described = hits.into_iter().map(|(id, places)| {
+            // The messages of most rules have no variables.
+            let has_variables = rules.rule(id.rule).is_some_and(|rule| !rule.variables.is_empty());
+            let places = places.into_iter().map(|place| {
+                let line = if has_variables { lines(&place) } else { String::new() };
+                (place, line)
+            });
+            (id, places.collect::<Vec<_>>())
+        });
+        Some((path.clone(), described.collect::<Vec<_>>()))
+    });
+    // The places of each rule by its searches, with the texts of their lines.
+    let mut found: Vec<BTreeMap<usize, PlacesInFiles>> = Vec::new();
+    found.resize_with(rules.rules().len(), BTreeMap::new);
+    for scan in scans {
+        match scan {
+            Ok((path, hits)) => {
+                for (id, places) in hits {
+                    let Some(searches) = found.get_mut(id.rule) else { continue };
+                    let places = places.into_iter().map(|(place, line)| (path.clone(), place, line));
+                    searches.entry(id.search).or_default().extend(places);
+                }
+            }
+            Err(problem) => problems.push(problem),
+        }
+    }
+    let mut incidents = Vec::new();
+    let mut counts = BTreeMap::new();
+    for (rule, mut searches) in rules.rules().zip(found) {
+        let has_places = |index| searches.contains_key(&index);
+        if !rule.condition.is_true(&has_places) {
+            continue;
+        }
+        let reported: BTreeSet<_> = rule.condition.reported(&has_places).into_iter().collect();
+        let mut places: Vec<_> = reported.iter().filter_map(|index| searches.remove(index)).flatten().collect();
+        places.sort_by(|(path, place, _), (other, second, _)| {
+            (path, place.range.start, place.range.end).cmp(&(other, second.range.start, second.range.end))
+        });
+        places.dedup_by(|(path, place, _), (other, second, _)| path == other && place == second);
+        let mut known = BTreeSet::new();
+        for (path, place, line) in places {
+            let mut incident = Incident::new(rule, workspace.uri(&path), path, place.line, &line);
+            // Several matches on one line are one incident, as in the reports of analyzer-lsp.
+            if known.insert((incident.path.clone(), incident.line_number, incident.message.clone())) {
+                let count: &mut usize = counts.entry(rule.id().to_owned()).or_default();
+                *count += 1;
+                incident.set_number(*count);
+                incidents.push(incident);
+            }
+        }
+    }
+    Ok(Findings { incidents, files: files.len(), problems })
+}
+
+/// Scans the files on several threads. `collect` gets the path, the text (if it was read) and the hits of a file with
+/// hits. Returns its results in the order of `files`, and the errors of files that cannot be read.
+pub(crate) fn scan_files<T: Send>(
+    rules: &RuleSet,
+    workspace: &Workspace,
+    files: &[RelativePath],
+    collect: impl Fn(&RelativePath, Option<&str>, Hits) -> Option<T> + Sync,
+) -> Vec<Result<T, WorkspaceError>> {
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS).min(files.len().max(1));
+    let next = AtomicUsize::new(0);
+    let results = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                let mut own = Vec::new();
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(path) = files.get(index) else { break };
+                    match scan_file(rules, workspace, path) {
+                        Ok((_, hits)) if hits.is_empty() => {}
+                        Ok((text, hits)) => {
+                            own.extend(collect(path, text.as_deref(), hits).map(|result| (index, Ok(result))));
+                        }
+                        Err(error) => own.push((index, Err(error))),
+                    }
+                }
+                results.lock().unwrap_or_else(PoisonError::into_inner).append(&mut own);
+            });
+        }
+    });
+    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Returns the text of a file, if a search needs it and the file is text, and the hits of all searches.
+fn scan_file(
+    rules: &RuleSet,
+    workspace: &Workspace,
+    path: &RelativePath,
+) -> Result<(Option<String>, Hits), WorkspaceError> {
+    let matcher = rules.matcher();
+    let interest = matcher.interest(rules, path);
+    let text = if interest.needs_text() {
+        match workspace.read_text(path) {
+            Ok(text) => Some(text),
+            // The file was deleted after the search for files, or is not text.
+            Err(error) if matches!(error.kind(), ErrorKind::NotText | ErrorKind::NotFound) => None,
+            Err(error) => return Err(error),
+        }
+    } else {
+        None
+    };
+    let hits = matcher.hits(rules, &interest, text.as_deref());
+    Ok((text, hits))
+}
+
+/// Returns the line with the offset `offset`, without its end.
+fn line_at(text: &str, offset: usize) -> &str {
+    let (before, after) = text.split_at_checked(offset).unwrap_or((text, ""));
+    let start = before.rfind('\n').map_or(0, |position| position + 1);
+    let end = after.find('\n').map_or(text.len(), |position| before.len() + position);
+    text.get(start..end).unwrap_or_default().trim_end_matches('\r')
+}
+
+/// Returns the places of some searches of one rule in one file.
+pub(crate) fn places_of_rule(rule: &Rule, searches: &[usize], path: &RelativePath, text: &str) -> Vec<Place> {
+    let searches = searches.iter().filter_map(|index| rule.searches.get(*index));
+    let mut places: Vec<_> = searches.flat_map(|search| search_places(search, path, text)).collect();
+    places.sort_by_key(|place| (place.range.start, place.range.end));
+    places.dedup();
+    places
+}

@@ -1,0 +1,336 @@
+//! Changes the text of one file by the fixes of one rule.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use regex::Regex;
+
+use super::{Action, FixOptions, Move, Risk};
+use crate::rules::finder::{Place, places_of_rule};
+use crate::rules::java_imports::{Import, imports};
+use crate::rules::java_names::{Fate, fate};
+use crate::rules::ruleset::Rule;
+use crate::workspace::RelativePath;
+
+/// The result of the fixes of one rule in one file.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Fixed {
+    pub(super) text: String,
+    pub(super) path: RelativePath,
+    /// The greatest risk of the fixes that have changed something.
+    pub(super) risk: Option<Risk>,
+    /// The numbers of the lines that have changed, as they were before the fixes.
+    pub(super) changed: BTreeSet<u32>,
+    /// The lines that the fixes have not changed, with the reasons. A place without a line has no number.
+    pub(super) left: BTreeMap<Option<u32>, String>,
+}
+
+/// A rule whose places are fixed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Subject<'a> {
+    pub(super) rule: &'a Rule,
+    /// The searches whose places are fixed.
+    pub(super) searches: &'a [usize],
+    /// The only line whose places are fixed.
+    pub(super) line: Option<u32>,
+    pub(super) options: FixOptions,
+}
+
+impl Subject<'_> {
+    fn places(self, path: &RelativePath, text: &str) -> Vec<Place> {
+        places_of_rule(self.rule, self.searches, path, text)
+    }
+}
+
+/// Fixes the places of a rule in `text`. If the fixes would change their own result once more, nothing is changed.
+pub(super) fn fix(subject: Subject<'_>, path: &RelativePath, text: &str) -> Fixed {
+    let Subject { rule, line, .. } = subject;
+    let once = fix_once(subject, path, text);
+    if once.risk.is_none() {
+        return once;
+    }
+    let twice = fix_once(subject, &once.path, &once.text);
+    // Deleted lines move the lines after them, so a second run on the same line may find another place.
+    let deletes = rule.fixes.iter().any(|fix| matches!(fix.action, Action::DeleteLines));
+    if (deletes && line.is_some()) || (twice.text == once.text && twice.path == once.path) {
+        return once;
+    }
+    let reason = "the fix would change its own result again".to_owned();
+    let lines = once.left.keys().copied().chain(subject.places(path, text).into_iter().map(|place| place.line));
+    let lines = lines.filter(|one| line.is_none() || *one == line);
+    let left = lines.map(|line| (line, reason.clone())).collect();
+    Fixed { left, ..Fixed::unchanged(path, text) }
+}
+
+impl Fixed {
+    fn unchanged(path: &RelativePath, text: &str) -> Self {
+        let (changed, left) = (BTreeSet::new(), BTreeMap::new());
+        Self { text: text.to_owned(), path: path.clone(), risk: None, changed, left }
+    }
+}
+
+fn fix_once(subject: Subject<'_>, path: &RelativePath, text: &str) -> Fixed {
+    let Subject { rule, line, options, .. } = subject;
+    let is_wanted = |place: &Place| line.is_none() || place.line == line || place.line.is_none();
+    let mut places: Vec<_> = subject.places(path, text).into_iter().filter(is_wanted).collect();
+    let mut fixed = Fixed::unchanged(path, text);
+    if places.is_empty() {
+        return fixed;
+    }
+    // The lines of each place. A place without a line has none.
+    let found: Vec<(Option<u32>, BTreeSet<u32>)> =
+        places.iter().map(|place| (place.line, lines_of(text, place))).collect();
+    let numbers: BTreeSet<u32> = found.iter().flat_map(|(_, lines)| lines).copied().collect();
+    let mut reasons: BTreeMap<u32, String> = BTreeMap::new();
+    let mut is_renamed = false;
+    for (index, fix) in rule.fixes.iter().enumerate() {
+        if index > 0 {
+            // Earlier fixes have moved the places, but not their lines.
+            places = subject.places(path, &fixed.text);
+            places.retain(|place| place.line.is_some_and(|line| numbers.contains(&line)));
+        }
+        let edits = match &fix.action {
+            Action::RenameImport(moves) => rename_imports(&fixed.text, &places, moves, options, &mut reasons),
+            Action::ReplaceInMatches { text, with } => replace_in_matches(&fixed.text, &places, text, with),
+            Action::ReplaceInLines { pattern, with } => replace_in_lines(&fixed.text, &numbers, pattern, with),
+            Action::DeleteLines => delete_lines(&fixed.text, &numbers),
+            Action::RenameFile { pattern, with } => {
+                let name = pattern.replace(fixed.path.file_name(), &**with).into_owned();
+                if let Some(renamed) = fixed.path.sibling(&name).filter(|renamed| *renamed != fixed.path) {
+                    (fixed.path, is_renamed) = (renamed, true);
+                    fixed.risk = fixed.risk.max(Some(fix.risk));
+                }
+                continue;
+            }
+        };
+        if !edits.is_empty() {
+            fixed.risk = fixed.risk.max(Some(fix.risk));
+            fixed.changed.extend(edits.iter().map(|edit| edit.line));
+            fixed.text = apply(&fixed.text, edits);
+        }
+    }
+    for (line, lines) in found {
+        if is_renamed || !lines.is_disjoint(&fixed.changed) {
+            continue;
+        }
+        let reason = line.and_then(|line| reasons.remove(&line));
+        let reason = reason.unwrap_or_else(|| "the fix of the rule does not apply to this text".to_owned());
+        fixed.left.entry(line).or_insert(reason);
+    }
+    fixed
+}
+
+/// Returns the numbers of the lines of a place.
+fn lines_of(text: &str, place: &Place) -> BTreeSet<u32> {
+    let Some(first) = place.line else { return BTreeSet::new() };
+    let found = text.get(place.range.clone()).unwrap_or_default();
+    // A line end at the end of the place does not add the line after it.
+    let ends = found.trim_end_matches(['\n', '\r']).matches('\n').count();
+    (first..=first.saturating_add(u32::try_from(ends).unwrap_or(u32::MAX))).collect()
+}
+
+/// A replacement of a range of the text, which begins on `line`.
+struct Edit {
+    line: u32,
+    range: Range<usize>,
+    with: String,
+}
+
+/// Applies edits. An edit that begins before the end of the edit before it is ignored.
+fn apply(text: &str, mut edits: Vec<Edit>) -> String {
+    edits.sort_by_key(|edit| edit.range.start);
+    let mut changed = String::with_capacity(text.len());
+    let mut end = 0;
+    for edit in edits {
+        let Some(between) = text.get(end..edit.range.start) else { continue };
+        changed.push_str(between);
+        changed.push_str(&edit.with);
+        end = edit.range.end;
+    }
+    changed.push_str(text.get(end..).unwrap_or_default());
+    changed
+}
+
+fn rename_imports(
+    text: &str,
+    places: &[Place],
+    moves: &[Move],
+    options: FixOptions,
+    reasons: &mut BTreeMap<u32, String>,
+) -> Vec<Edit> {
+    let starts: BTreeMap<usize, u32> =
+        places.iter().filter_map(|place| Some((place.range.start, place.line?))).collect();
+    let mut edits = Vec::new();
+    for import in imports(text) {
+        let Some(line) = starts.get(&import.start()) else { continue };
+        match new_name(&import, moves, options) {
+            Ok((count, to)) => {
+                let last = count.checked_sub(1).and_then(|last| import.parts.get(last));
+                let Some(last) = last else { continue };
+                edits.push(Edit { line: *line, range: import.start()..last.end, with: to });
+            }
+            Err(reason) => {
+                reasons.insert(*line, reason);
+            }
+        }
+    }
+    edits
+}
+
+/// Returns the number of parts of an import that are replaced, and their new name. An error is the reason for which the
+/// import stays.
+fn new_name(import: &Import, moves: &[Move], options: FixOptions) -> Result<(usize, String), String> {
+    let (name, written) = (&*import.name, import.full_name());
+    let is_package = import.is_wildcard && !import.is_static;
+    let mixed = || format!("the wildcard import {written} stays, since some of its classes do not move");
+    let best = moves.iter().filter(|one| rest(name, &one.from).is_some()).max_by_key(|one| one.from.len());
+    let Some(best) = best else {
+        let is_above = |one: &Move| is_package && rest(&one.from, name).is_some();
+        return Err(if moves.iter().any(is_above) {
+            mixed()
+        } else {
+            format!("the import {written} stays, since the table has no new name for it")
+        });
+    };
+    let below = rest(name, &best.from).unwrap_or_default();
+    let first = below.split('.').next().unwrap_or_default();
+    let is_or_is_below = |listed: &String| rest(below, listed).is_some() || rest(name, listed).is_some();
+    if !best.only.is_empty() && below.is_empty() && is_package && !options.mixed_wildcards {
+        return Err(mixed());
+    }
+    let is_moved = best.only.is_empty() || below.is_empty() || best.only.iter().any(|only| only == first);
+    if !is_moved || best.except.iter().any(is_or_is_below) {
+        return Err(format!("the import {written} stays, since its class does not move"));
+    }
+    let leaves_javax = rest(name, "javax").is_some() && rest(&best.to, "javax").is_none();
+    match fate(name, is_package) {
+        Fate::Mixed if leaves_javax && !options.mixed_wildcards => return Err(mixed()),
+        Fate::Stays if leaves_javax && !(is_package && options.mixed_wildcards) => {
+            return Err(format!("the import {written} stays, since its class belongs to Java SE or has not moved"));
+        }
+        _ => {}
+    }
+    Ok((best.from.split('.').count(), best.to.clone()))
+}
+
+/// Returns the part of `name` after `prefix` and a dot, or an empty text if they are equal.
+fn rest<'a>(name: &'a str, prefix: &str) -> Option<&'a str> {
+    let rest = name.strip_prefix(prefix)?;
+    if rest.is_empty() { Some(rest) } else { rest.strip_prefix('.') }
+}
+
+fn replace_in_matches(text: &str, places: &[Place], from: &str, with: &str) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    for place in places {
+        let found = text.get(place.range.clone()).unwrap_or_default();
+        if let Some(line) = place.line.filter(|_| found.contains(from)) {
+            edits.push(Edit { line, range: place.range.clone(), with: found.replace(from, with) });
+        }
+    }
+    edits
+}
+
+fn replace_in_lines(text: &str, numbers: &BTreeSet<u32>, pattern: &Regex, with: &str) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    for (line, range) in lines(text) {
+        if !numbers.contains(&line) {
+            continue;
+        }
+        let content = text.get(range.clone()).unwrap_or_default().trim_end_matches(['\n', '\r']);
+        let replaced = pattern.replace_all(content, with);
+        if replaced != content {
+            edits.push(Edit { line, range: range.start..range.start + content.len(), with: replaced.into_owned() });
+        }
+    }
+    edits
+}
+
+/// Deletes lines with their ends. If the last line has no end and is deleted, the line before it loses its end, so that
+/// the file still ends without one.
+fn delete_lines(text: &str, numbers: &BTreeSet<u32>) -> Vec<Edit> {
+    let mut edits: Vec<Edit> = Vec::new();
+    let mut kept_end = None;
+    for (line, range) in lines(text) {
+        if !numbers.contains(&line) {
+            let content = text.get(range.clone()).unwrap_or_default();
+            kept_end = Some(range.start + content.trim_end_matches(['\n', '\r']).len());
+            continue;
+        }
+        let has_end = text.get(range.clone()).is_some_and(|content| content.ends_with('\n'));
+        edits.push(Edit { line, range, with: String::new() });
+        if !has_end && let Some(end) = kept_end {
+            let first = edits.iter().position(|edit| edit.range.start >= end).unwrap_or(0);
+            if let Some(edit) = edits.get_mut(first) {
+                edit.range.start = end;
+            }
+        }
+    }
+    edits
+}
+
+/// Returns the number of each line, from 1, and its range with its end.
+fn lines(text: &str) -> impl Iterator<Item = (u32, Range<usize>)> {
+    let mut start = 0;
+    text.split_inclusive('\n').zip(1..).map(move |(line, number)| {
+        let range = start..start + line.len();
+        start = range.end;
+        (number, range)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn import(text: &str) -> Import {
+        imports(text).remove(0)
+    }
+
+    fn one(from: &str, to: &str, only: &[&str], except: &[&str]) -> Move {
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        Move { from: from.to_owned(), to: to.to_owned(), only: owned(only), except: owned(except) }
+    }
+
+    #[test]
+    fn the_longest_name_of_a_table_applies() {
+        let moves = [one("a", "x", &[], &[]), one("a.b", "y.z", &[], &[]), one("a.b.C", "w.C", &[], &[])];
+        for (text, expected) in [
+            ("import a.b.D;", Ok((2, "y.z"))),
+            ("import a.b.C.D;", Ok((3, "w.C"))),
+            ("import a.*;", Ok((1, "x"))),
+            ("import static a.bb.*;", Ok((1, "x"))),
+        ] {
+            let found = new_name(&import(text), &moves, FixOptions::default());
+            assert_eq!(found, expected.map(|(count, to): (usize, &str)| (count, to.to_owned())), "{text}");
+        }
+        assert!(new_name(&import("import ab.C;"), &moves, FixOptions::default()).is_err());
+    }
+
+    #[test]
+    fn a_wildcard_of_classes_of_which_only_some_move_stays() {
+        let moves = [one("a", "x", &["B"], &[]), one("c.d", "y", &[], &["e"])];
+        let moved =
+            |text: &str, mixed_wildcards| new_name(&import(text), &moves, FixOptions { mixed_wildcards }).is_ok();
+        for (text, default, with_mixed) in [
+            ("import a.*;", false, true),
+            ("import a.B;", true, true),
+            ("import a.B.*;", true, true),
+            ("import a.C;", false, false),
+            ("import c.*;", false, false),
+            ("import c.d.*;", true, true),
+            ("import c.d.e.F;", false, false),
+        ] {
+            assert_eq!((moved(text, false), moved(text, true)), (default, with_mixed), "{text}");
+        }
+    }
+
+    #[test]
+    fn deleted_lines_leave_the_end_of_the_file_as_it_was() {
+        let delete = |text: &str, numbers: &[u32]| apply(text, delete_lines(text, &numbers.iter().copied().collect()));
+        assert_eq!(delete("a\r\nb\r\nc", &[2]), "a\r\nc");
+        assert_eq!(delete("a\r\nb\r\nc", &[3]), "a\r\nb");
+        assert_eq!(delete("a\nb\nc", &[2, 3]), "a");
+        assert_eq!(delete("a\nb\nc\n", &[2, 3]), "a\n");
+        assert_eq!(delete("a\nb", &[1, 2]), "");
+    }
+}

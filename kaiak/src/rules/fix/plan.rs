@@ -1,0 +1,265 @@
+//! Plans the fixes of a workspace: of one rule, or of all rules.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::fmt::{self, Display};
+
+use super::Risk;
+use super::edit::{self, Fixed, Subject};
+use super::proposal::Proposal;
+use crate::rules::finder::scan_files;
+use crate::rules::ruleset::{Rule, RuleSet};
+use crate::workspace::{ErrorKind, RelativePath, Workspace, WorkspaceError};
+
+/// Maximum number of times that all rules are applied to a file. A fix can create a place for another rule.
+const MAX_PASSES: usize = 8;
+
+/// The rule whose places are fixed, and the places.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    /// The id of the rule.
+    pub rule_id: &'a str,
+    /// The path or the `file` URI of the only file that is fixed. If it is `None`, all files are fixed.
+    pub uri: Option<&'a str>,
+    /// The number of the only line that is fixed, from 1.
+    pub line: Option<u32>,
+}
+
+impl<'a> Target<'a> {
+    /// Returns the target with all places of a rule.
+    #[must_use]
+    pub fn rule(rule_id: &'a str) -> Self {
+        Self { rule_id, uri: None, line: None }
+    }
+}
+
+/// Options of fixes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FixOptions {
+    /// Whether a wildcard import of a package of which only some classes move is renamed too. By default, it stays.
+    pub mixed_wildcards: bool,
+}
+
+/// A place that a rule has found and its fix has not changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Left {
+    /// The id of the rule.
+    pub rule_id: String,
+    /// The file.
+    pub path: RelativePath,
+    /// The number of the line, from 1.
+    pub line: Option<u32>,
+    /// The reason.
+    pub reason: String,
+}
+
+impl Display for Left {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path)?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        write!(f, ": {}: {}", self.rule_id, self.reason)
+    }
+}
+
+/// The changes that fix a workspace.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct FixPlan {
+    /// One proposal for each file that changes, in the order of the paths.
+    pub proposals: Vec<Proposal>,
+    /// The places that stay.
+    pub left: Vec<Left>,
+    /// Files that cannot be read.
+    pub problems: Vec<WorkspaceError>,
+}
+
+/// The reason for which no fix was planned.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum FixError {
+    /// No rule with this id was loaded.
+    UnknownRule(String),
+    /// The rule has no mechanical fix.
+    NoMechanicalFix(String),
+    /// The workspace or the file cannot be read.
+    Workspace(WorkspaceError),
+}
+
+impl Display for FixError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownRule(id) => write!(f, "the rule must be in a loaded rule set, got {id}"),
+            Self::NoMechanicalFix(id) => write!(f, "the rule {id} has no mechanical fix"),
+            Self::Workspace(error) => error.fmt(f),
+        }
+    }
+}
+
+impl Error for FixError {}
+
+impl From<WorkspaceError> for FixError {
+    fn from(error: WorkspaceError) -> Self {
+        Self::Workspace(error)
+    }
+}
+
+/// Plans the fixes of one rule. The plan has no proposals if the rule finds no place. This function blocks.
+///
+/// # Errors
+/// If the rule is unknown or has no mechanical fix, or if the workspace, or the file of the target, cannot be read.
+pub fn plan_fix(
+    rules: &RuleSet,
+    workspace: &Workspace,
+    target: Target<'_>,
+    options: FixOptions,
+) -> Result<FixPlan, FixError> {
+    let selected = rules.select(|rule| rule.id() == target.rule_id);
+    if selected.rules().len() == 0 {
+        return Err(FixError::UnknownRule(target.rule_id.to_owned()));
+    }
+    if !selected.rules().any(Rule::has_fix) {
+        return Err(FixError::NoMechanicalFix(target.rule_id.to_owned()));
+    }
+    let only = target.uri.map(|uri| workspace.resolve(uri)).transpose()?;
+    if let Some(path) = only.as_ref().filter(|path| !workspace.matches(path)) {
+        let message = "the patterns of the workspace must include the file";
+        return Err(WorkspaceError::new(ErrorKind::Denied, path.as_str(), message).into());
+    }
+    Ok(plan(&selected, workspace, only.as_ref(), target.line, options)?)
+}
+
+impl FixPlan {
+    /// Plans the fixes of all rules. Rules without a mechanical fix are ignored. The fixes of one file become one
+    /// proposal. This function blocks.
+    ///
+    /// # Errors
+    /// If the root of the workspace cannot be read.
+    pub fn of_all_rules(rules: &RuleSet, workspace: &Workspace, options: FixOptions) -> Result<Self, WorkspaceError> {
+        plan(rules, workspace, None, None, options)
+    }
+}
+
+/// A file with places, as it was found.
+struct Found {
+    path: RelativePath,
+    text: String,
+    rules: BTreeSet<usize>,
+}
+
+fn plan(
+    rules: &RuleSet,
+    workspace: &Workspace,
+    only: Option<&RelativePath>,
+    line: Option<u32>,
+    options: FixOptions,
+) -> Result<FixPlan, WorkspaceError> {
+    let mut plan = FixPlan::default();
+    // A condition such as `and` depends on all files.
+    let is_local = rules.rules().all(|rule| rule.condition.is_alternative());
+    let files = match only {
+        Some(path) if is_local => vec![path.clone()],
+        _ => workspace.files(&mut plan.problems)?,
+    };
+    let scans = scan_files(rules, workspace, &files, |path, text, hits| {
+        let searches: BTreeSet<_> = hits.into_iter().map(|(id, _)| (id.rule, id.search)).collect();
+        Some((path.clone(), text.map(str::to_owned), searches))
+    });
+    let mut scanned = Vec::new();
+    let mut searches: BTreeSet<(usize, usize)> = BTreeSet::new();
+    for scan in scans {
+        match scan {
+            Ok(found) => {
+                searches.extend(&found.2);
+                scanned.push(found);
+            }
+            Err(error) if only.is_some_and(|path| error.path() == path.as_str()) => return Err(error),
+            Err(error) => plan.problems.push(error),
+        }
+    }
+    // A fix may create a place of another rule, so a rule whose searches are alternatives is active without a place.
+    let active: BTreeMap<usize, Vec<usize>> = rules
+        .rules()
+        .enumerate()
+        .filter(|(_, rule)| rule.has_fix())
+        .filter_map(|(index, rule)| {
+            let has_places = |search| rule.condition.is_alternative() || searches.contains(&(index, search));
+            rule.condition.is_true(&has_places).then(|| (index, rule.condition.reported(&has_places)))
+        })
+        .collect();
+    for (path, text, searches) in scanned {
+        let found: BTreeSet<_> =
+            searches.into_iter().map(|(rule, _)| rule).filter(|rule| active.contains_key(rule)).collect();
+        if found.is_empty() || only.is_some_and(|only| *only != path) {
+            continue;
+        }
+        let text = match text.map_or_else(|| workspace.read_text(&path), Ok) {
+            Ok(text) => text,
+            Err(error) => {
+                plan.problems.push(error);
+                continue;
+            }
+        };
+        fix_file(rules, Found { path, text, rules: found }, &active, line, options, &mut plan);
+    }
+    Ok(plan)
+}
+
+/// Applies the rules to one file until nothing changes.
+fn fix_file(
+    rules: &RuleSet,
+    found: Found,
+    active: &BTreeMap<usize, Vec<usize>>,
+    line: Option<u32>,
+    options: FixOptions,
+    plan: &mut FixPlan,
+) {
+    let (mut path, mut text) = (found.path.clone(), found.text.clone());
+    let mut risk: Option<Risk> = None;
+    let mut indices = found.rules;
+    let mut left: BTreeMap<(usize, Option<u32>), String> = BTreeMap::new();
+    let mut fixed: BTreeSet<(usize, u32)> = BTreeSet::new();
+    for pass in 1.. {
+        left.clear();
+        let mut has_changed = false;
+        for index in &indices {
+            let (Some(rule), Some(searches)) = (rules.rule(*index), active.get(index)) else { continue };
+            let subject = Subject { rule, searches, line, options };
+            let Fixed { text: new_text, path: new_path, risk: new_risk, changed, left: lines } =
+                edit::fix(subject, &path, &text);
+            for (line, reason) in lines {
+                let is_changed = line.is_some_and(|line| fixed.contains(&(*index, line)));
+                let reason = if is_changed { "the rule finds this place again after its fix" } else { &reason };
+                left.insert((*index, line), reason.to_owned());
+            }
+            fixed.extend(changed.into_iter().map(|line| (*index, line)));
+            if new_risk.is_some() {
+                (text, path, has_changed) = (new_text, new_path, true);
+                risk = risk.max(new_risk);
+            }
+        }
+        // With a line, one pass is enough, because another pass could change a place that has moved to this line.
+        if !has_changed || line.is_some() {
+            break;
+        }
+        if pass == MAX_PASSES {
+            let reason = "the file stays, since the fixes of its rules change the results of each other";
+            (path, text, risk) = (found.path.clone(), found.text.clone(), None);
+            left = fixed.iter().map(|(index, _)| ((*index, None), reason.to_owned())).collect();
+            break;
+        }
+        let matcher = rules.matcher();
+        let hits = matcher.hits(rules, &matcher.interest(rules, &path), Some(&text));
+        indices = hits.into_iter().map(|(id, _)| id.rule).filter(|index| active.contains_key(index)).collect();
+    }
+    let left = left.into_iter().filter_map(|((index, line), reason)| {
+        let rule_id = rules.rule(index)?.id().to_owned();
+        Some(Left { rule_id, path: found.path.clone(), line, reason })
+    });
+    plan.left.extend(left);
+    let (before, after) = (found.text.into_bytes(), text.into_bytes());
+    let proposal = Proposal::new(found.path, Some(path), Some(before), Some(after), risk.unwrap_or(Risk::Low));
+    plan.proposals.extend(proposal);
+}

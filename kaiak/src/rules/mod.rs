@@ -1,0 +1,11 @@
+//! Rules in the YAML of Konveyor, the places that they find, and mechanical fixes of these places.
+
+mod finder;
+mod fix;
+mod java_imports;
+mod java_names;
+mod ruleset;
+
+pub use self::finder::{Findings, Incident, Severity, find};
+pub use self::fix::{FixError, FixOptions, FixPlan, Left, Operation, Proposal, Risk, Target, plan_fix};
+pub use self::ruleset::{LoadError, Rule, RuleSet, Warning};

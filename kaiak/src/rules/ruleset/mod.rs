@@ -1,0 +1,363 @@
+//! Sets of rules, which are folders with files in the YAML of Konveyor's analyzer-lsp.
+
+pub(crate) mod condition;
+mod derive;
+pub(crate) mod pattern;
+mod table;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::fmt::{self, Display};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use regex::Regex;
+use serde::Deserialize;
+use yaml_serde::Value;
+
+use self::condition::{Condition, Search};
+use self::pattern::Pattern;
+use super::finder::Matcher;
+use super::fix::Fix;
+
+/// Maximum size in bytes of a file of rules.
+const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Maximum depth of folders below a folder of rules.
+const MAX_DEPTH: usize = 16;
+
+/// Maximum number of characters in the id of a rule. A request must not have a longer id.
+const MAX_ID_CHARS: usize = 255;
+
+/// The name of the file that describes a set. It contains no rules.
+const DESCRIPTION: &str = "ruleset.yaml";
+
+/// The name of the file with the fixes of the rules in its folder.
+const TABLE: &str = "fixes.yaml";
+
+/// Rules, and the fixes of some of them.
+#[derive(Debug)]
+pub struct RuleSet {
+    rules: Vec<Arc<Rule>>,
+    matcher: Matcher,
+}
+
+/// One rule.
+#[derive(Debug)]
+pub struct Rule {
+    pub(crate) id: String,
+    pub(crate) description: String,
+    pub(crate) message: String,
+    pub(crate) effort: u32,
+    pub(crate) category: String,
+    pub(crate) labels: Vec<String>,
+    pub(crate) variables: Vec<Variable>,
+    pub(crate) condition: Condition,
+    pub(crate) searches: Vec<Search>,
+    pub(crate) fixes: Vec<Fix>,
+}
+
+impl Rule {
+    /// Returns the id of the rule.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Returns the labels of the rule.
+    #[must_use]
+    pub fn labels(&self) -> &[String] {
+        &self.labels
+    }
+
+    /// Returns whether the rule has a mechanical fix.
+    #[must_use]
+    pub fn has_fix(&self) -> bool {
+        !self.fixes.is_empty()
+    }
+}
+
+/// A text in the message of a rule that depends on the place.
+#[derive(Debug)]
+pub(crate) struct Variable {
+    pub(crate) name: String,
+    pub(crate) group: String,
+    pub(crate) pattern: Regex,
+    pub(crate) default: String,
+}
+
+/// A part of a set of rules that is not used: a rule, a file, or a fix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// The file.
+    pub file: PathBuf,
+    /// The id of the rule, if the warning is for one rule.
+    pub rule: Option<String>,
+    /// The reason.
+    pub reason: String,
+}
+
+impl Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.file.display())?;
+        match &self.rule {
+            Some(rule) => write!(f, "rule {rule} is skipped: {}", self.reason),
+            None => f.write_str(&self.reason),
+        }
+    }
+}
+
+/// A set of rules that cannot be read.
+#[derive(Debug)]
+pub struct LoadError {
+    path: PathBuf,
+    error: io::Error,
+}
+
+impl Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot read the rules in {}: {}", self.path.display(), self.error)
+    }
+}
+
+impl Error for LoadError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+/// A rule as it is written.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawRule {
+    #[serde(rename = "ruleID")]
+    rule_id: String,
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    message: Option<String>,
+    #[serde(default)]
+    effort: Option<u32>,
+    #[serde(default)]
+    category: Option<String>,
+    #[serde(default)]
+    labels: Option<Vec<String>>,
+    #[serde(default)]
+    custom_variables: Option<Vec<RawVariable>>,
+    when: Value,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawVariable {
+    name: String,
+    name_of_capture_group: String,
+    pattern: String,
+    #[serde(default)]
+    default_value: Option<String>,
+}
+
+impl RuleSet {
+    /// Reads the rules of files and folders. A folder is read with its folders, except for folders `tests`, files
+    /// `ruleset.yaml` and files whose names end in `.test.yaml`. A file `fixes.yaml` has the fixes of rules. A rule
+    /// without an entry in it gets a fix if its message states a replacement, see [`Rule::has_fix`].
+    ///
+    /// A rule that is invalid, or that needs another provider, is skipped with a warning.
+    ///
+    /// # Errors
+    /// If one of the paths cannot be read.
+    pub fn load(paths: &[PathBuf]) -> Result<(Self, Vec<Warning>), LoadError> {
+        let mut files = Vec::new();
+        for path in paths {
+            collect(path, 0, &mut files).map_err(|error| LoadError { path: path.clone(), error })?;
+        }
+        files.sort();
+        files.dedup();
+        let mut loader = Loader::default();
+        for file in &files {
+            loader.read(file).map_err(|error| LoadError { path: file.clone(), error })?;
+        }
+        let (rules, warnings) = loader.finish();
+        Ok((Self::new(rules.into_iter().map(Arc::new).collect()), warnings))
+    }
+
+    fn new(rules: Vec<Arc<Rule>>) -> Self {
+        let matcher = Matcher::new(&rules);
+        Self { rules, matcher }
+    }
+
+    /// Returns the rules for which `is_wanted` returns true.
+    #[must_use]
+    pub fn select(&self, is_wanted: impl Fn(&Rule) -> bool) -> Self {
+        Self::new(self.rules.iter().filter(|rule| is_wanted(rule)).cloned().collect())
+    }
+
+    /// Returns the rules in the order of their files.
+    pub fn rules(&self) -> impl ExactSizeIterator<Item = &Rule> {
+        self.rules.iter().map(|rule| &**rule)
+    }
+
+    pub(crate) fn rule(&self, index: usize) -> Option<&Rule> {
+        self.rules.get(index).map(|rule| &**rule)
+    }
+
+    pub(crate) fn matcher(&self) -> &Matcher {
+        &self.matcher
+    }
+}
+
+/// Appends the files of rules at `path`. The path itself may have any name; files in folders end in `.yaml` or `.yml`.
+fn collect(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    if !fs::metadata(path)?.is_dir() {
+        files.push(path.to_owned());
+        return Ok(());
+    }
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+        // `metadata` follows links. A link without a target is not a file of rules.
+        let Ok(metadata) = fs::metadata(&path) else { continue };
+        if metadata.is_dir() {
+            if name != "tests" && !name.starts_with('.') && depth < MAX_DEPTH {
+                collect(&path, depth + 1, files)?;
+            }
+            continue;
+        }
+        let stem = name.strip_suffix(".yaml").or_else(|| name.strip_suffix(".yml"));
+        if stem.is_some_and(|stem| !stem.ends_with(".test")) && name != DESCRIPTION {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+#[derive(Default)]
+struct Loader {
+    rules: Vec<(PathBuf, Rule)>,
+    tables: BTreeMap<PathBuf, table::Table>,
+    warnings: Vec<Warning>,
+}
+
+impl Loader {
+    fn read(&mut self, file: &Path) -> io::Result<()> {
+        let size = fs::metadata(file)?.len();
+        if size > MAX_FILE_BYTES {
+            self.warn(file, None, format!("the file is skipped: it must have at most {MAX_FILE_BYTES} bytes"));
+            return Ok(());
+        }
+        let text = String::from_utf8(fs::read(file)?);
+        let list = text.map_err(|_| "it must be UTF-8".to_owned()).and_then(|text| {
+            yaml_serde::from_str::<Option<Vec<Value>>>(&text).map_err(|error| format!("it must be a list: {error}"))
+        });
+        let list = match list {
+            Ok(list) => list.unwrap_or_default(),
+            Err(reason) => {
+                self.warn(file, None, format!("the file is skipped: {reason}"));
+                return Ok(());
+            }
+        };
+        if file.file_name().is_some_and(|name| name == TABLE) {
+            let folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
+            let mut warnings = Vec::new();
+            let table = table::parse(list, &mut warnings);
+            for reason in warnings {
+                self.warn(file, None, reason);
+            }
+            self.tables.insert(folder, table);
+            return Ok(());
+        }
+        for value in list {
+            self.rule(file, value);
+        }
+        Ok(())
+    }
+
+    fn rule(&mut self, file: &Path, value: Value) {
+        let id = value.get("ruleID").and_then(Value::as_str).map(str::to_owned);
+        // A rule without a message only adds tags to a report.
+        if value.get("message").is_none() && value.get("tag").is_some() {
+            return;
+        }
+        let raw = yaml_serde::from_value::<RawRule>(value).map_err(|error| format!("the rule is invalid: {error}"));
+        match raw.and_then(Rule::from_raw) {
+            Ok(rule) => self.rules.push((file.to_owned(), rule)),
+            Err(reason) => self.warn(file, Some(id.unwrap_or_else(|| "without an id".to_owned())), reason),
+        }
+    }
+
+    fn warn(&mut self, file: &Path, rule: Option<String>, reason: String) {
+        self.warnings.push(Warning { file: file.to_owned(), rule, reason });
+    }
+
+    /// Adds the fixes to the rules: those of the nearest table above the file of a rule, or the derived fix.
+    fn finish(mut self) -> (Vec<Rule>, Vec<Warning>) {
+        let mut unused: BTreeSet<(PathBuf, String)> = BTreeSet::new();
+        for (folder, table) in &self.tables {
+            unused.extend(table.keys().map(|id| (folder.clone(), id.clone())));
+        }
+        let mut rules = Vec::with_capacity(self.rules.len());
+        for (file, mut rule) in self.rules {
+            let entry = file
+                .ancestors()
+                .skip(1)
+                .find_map(|folder| Some((folder, self.tables.get(folder)?.get(&rule.id)?.clone())));
+            match entry {
+                Some((folder, fixes)) => {
+                    unused.remove(&(folder.to_owned(), rule.id.clone()));
+                    rule.fixes = fixes;
+                }
+                None => rule.fixes = derive::derive(&rule).into_iter().collect(),
+            }
+            rules.push(rule);
+        }
+        for (folder, id) in &unused {
+            let reason = format!("the fixes of the rule {id} are not used, since no such rule was loaded");
+            self.warnings.push(Warning { file: folder.join(TABLE), rule: None, reason });
+        }
+        (rules, self.warnings)
+    }
+}
+
+impl Rule {
+    fn from_raw(raw: RawRule) -> Result<Self, String> {
+        if raw.rule_id.is_empty() || raw.rule_id.chars().nth(MAX_ID_CHARS).is_some() {
+            return Err(format!("`ruleID` must have 1 to {MAX_ID_CHARS} characters"));
+        }
+        let mut searches = Vec::new();
+        let condition = condition::parse(&raw.when, &mut searches, 0)?;
+        if condition.reported(&|_| true).is_empty() {
+            return Err("the condition must have a search whose places can be reported".to_owned());
+        }
+        let variables = raw.custom_variables.unwrap_or_default().into_iter().map(Variable::from_raw);
+        let description = raw.description.unwrap_or_default().trim().to_owned();
+        let message = raw.message.unwrap_or_default().trim().to_owned();
+        Ok(Self {
+            id: raw.rule_id,
+            message: if message.is_empty() { description.clone() } else { message },
+            description,
+            effort: raw.effort.unwrap_or(0),
+            category: raw.category.unwrap_or_default(),
+            labels: raw.labels.unwrap_or_default(),
+            variables: variables.collect::<Result<_, _>>()?,
+            condition,
+            searches,
+            fixes: Vec::new(),
+        })
+    }
+}
+
+impl Variable {
+    fn from_raw(raw: RawVariable) -> Result<Self, String> {
+        let invalid =
+            |reason| format!("the pattern of the variable {} must be a regular expression: {reason}", raw.name);
+        let pattern = Pattern::content(&raw.pattern).map_err(invalid)?.regex().clone();
+        Ok(Self {
+            group: raw.name_of_capture_group,
+            pattern,
+            default: raw.default_value.unwrap_or_default(),
+            name: raw.name,
+        })
+    }
+}

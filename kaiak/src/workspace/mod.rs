@@ -1,0 +1,207 @@
+//! The files of a workspace. All modules read and write files of a workspace through this module.
+//!
+//! A path is resolved through links first, and must then be inside the root. The file is opened from the root, one
+//! component after the other, and no component may be a link. So a link that another process creates after the check
+//! causes an error, and not an access outside of the workspace.
+//!
+//! The functions block. A server calls them on threads for blocking work.
+
+mod error;
+mod path;
+mod patterns;
+mod write;
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Dir, FileType, Mode, OFlags, fstat, openat};
+
+pub use self::error::{ErrorKind, WorkspaceError};
+pub use self::path::{MAX_PATH_CHARS, RelativePath};
+use self::patterns::Patterns;
+pub use self::patterns::{DEFAULT_EXCLUDE, DEFAULT_INCLUDE};
+
+/// Maximum size in bytes of a file that is read or edited.
+pub const MAX_FILE_BYTES: u64 = 2 * 1024 * 1024;
+
+/// Maximum depth of folders in a search.
+const MAX_DEPTH: usize = 128;
+
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// A folder, and the patterns that select its files.
+#[derive(Debug)]
+pub struct Workspace {
+    root: PathBuf,
+    folder: OwnedFd,
+    patterns: Patterns,
+}
+
+impl Workspace {
+    /// Opens the folder `root`. `include` and `exclude` are globs relative to the root. If `include` is empty,
+    /// [`DEFAULT_INCLUDE`] applies. An empty `exclude` excludes no file.
+    ///
+    /// # Errors
+    /// If `root` is not a folder that can be opened, or if a pattern is not a glob.
+    pub fn open(root: &Path, include: &[String], exclude: &[String]) -> Result<Self, WorkspaceError> {
+        let failed = |error| WorkspaceError::system(root.display().to_string(), "open", error);
+        let default: Vec<_> = DEFAULT_INCLUDE.iter().map(|pattern| (*pattern).to_owned()).collect();
+        let patterns = Patterns::new(if include.is_empty() { &default } else { include }, exclude)?;
+        let real = fs::canonicalize(root).map_err(failed)?;
+        let folder = openat(rustix::fs::CWD, &real, FOLDER, Mode::empty()).map_err(|error| failed(error.into()))?;
+        Ok(Self { root: real, folder, patterns })
+    }
+
+    /// Opens the folder `root` with the default patterns.
+    ///
+    /// # Errors
+    /// See [`Workspace::open`].
+    pub fn open_default(root: &Path) -> Result<Self, WorkspaceError> {
+        let exclude: Vec<_> = DEFAULT_EXCLUDE.iter().map(|pattern| (*pattern).to_owned()).collect();
+        Self::open(root, &[], &exclude)
+    }
+
+    /// Returns the root, without links.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Resolves a path of another program: an absolute path, a path relative to the root, or a `file` URI. Links are
+    /// followed. The file itself may be missing; its folder must exist.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Denied`] if the path contains `..`, leads out of the workspace, is a link without a target, has
+    /// more than [`MAX_PATH_CHARS`] characters, or is not UTF-8. [`ErrorKind::NotFound`] if a folder is missing.
+    pub fn resolve(&self, path: &str) -> Result<RelativePath, WorkspaceError> {
+        path::resolve(&self.root, path)
+    }
+
+    /// Returns whether the patterns select a file.
+    #[must_use]
+    pub fn matches(&self, path: &RelativePath) -> bool {
+        self.patterns.matches(path.as_str())
+    }
+
+    /// Returns the `file` URI of a file.
+    #[must_use]
+    pub fn uri(&self, path: &RelativePath) -> String {
+        path::file_uri(&self.root.join(path.as_str()))
+    }
+
+    /// Returns the regular files that the patterns select, in the order of their paths. Links are not followed. Files
+    /// whose path is not UTF-8 or is too long, and folders that cannot be read, are omitted and named in `problems`.
+    ///
+    /// # Errors
+    /// If the root cannot be read.
+    pub fn files(&self, problems: &mut Vec<WorkspaceError>) -> Result<Vec<RelativePath>, WorkspaceError> {
+        let mut files = Vec::new();
+        let root = openat(&self.folder, ".", FOLDER, Mode::empty())
+            .map_err(|error| WorkspaceError::system(".", "open", error))?;
+        self.search(root, Path::new(""), 0, &mut files, problems)?;
+        files.sort();
+        Ok(files)
+    }
+
+    fn search(
+        &self,
+        folder: OwnedFd,
+        path: &Path,
+        depth: usize,
+        files: &mut Vec<RelativePath>,
+        problems: &mut Vec<WorkspaceError>,
+    ) -> Result<(), WorkspaceError> {
+        use std::os::unix::ffi::OsStrExt;
+        let failed = |error| WorkspaceError::system(path.display().to_string(), "read", error);
+        for entry in Dir::read_from(&folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let name = entry.file_name().to_bytes();
+            if matches!(name, b"." | b"..") {
+                continue;
+            }
+            let child = path.join(std::ffi::OsStr::from_bytes(name));
+            let kind = match entry.file_type() {
+                // Some file systems do not report the type.
+                FileType::Unknown => rustix::fs::statat(&folder, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)
+                    .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
+                kind => kind,
+            };
+            if !matches!(kind, FileType::Directory | FileType::RegularFile) {
+                continue;
+            }
+            let relative = RelativePath::from_components(&child)
+                .filter(|relative| relative.as_str().chars().nth(MAX_PATH_CHARS).is_none());
+            let Some(relative) = relative else {
+                let path = child.to_string_lossy();
+                problems.push(WorkspaceError::new(ErrorKind::Denied, path, "the path must be UTF-8, and not too long"));
+                continue;
+            };
+            if kind == FileType::RegularFile {
+                if self.patterns.matches(relative.as_str()) {
+                    files.push(relative);
+                }
+            } else if depth < MAX_DEPTH && !self.patterns.excludes_folder(relative.as_str()) {
+                let opened = openat(&folder, name, FOLDER, Mode::empty())
+                    .map_err(|error| WorkspaceError::system(relative.as_str(), "open", error));
+                let searched = opened.and_then(|opened| self.search(opened, &child, depth + 1, files, problems));
+                problems.extend(searched.err());
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Denied`] if the path has become a link or is not a regular file, [`ErrorKind::TooLarge`] beyond
+    /// [`MAX_FILE_BYTES`], [`ErrorKind::NotFound`], or [`ErrorKind::Io`].
+    pub fn read(&self, path: &RelativePath) -> Result<Vec<u8>, WorkspaceError> {
+        let (folder, name) = self.folder_of(path)?;
+        read_in(&folder, name, path).map(|(bytes, _)| bytes)
+    }
+
+    /// Reads a file of text.
+    ///
+    /// # Errors
+    /// As [`Workspace::read`], and [`ErrorKind::NotText`] if the file is not UTF-8 or contains NUL.
+    pub fn read_text(&self, path: &RelativePath) -> Result<String, WorkspaceError> {
+        let not_text = || WorkspaceError::new(ErrorKind::NotText, path.as_str(), "the file must be text in UTF-8");
+        let bytes = self.read(path)?;
+        if bytes.contains(&0) {
+            return Err(not_text());
+        }
+        String::from_utf8(bytes).map_err(|_| not_text())
+    }
+
+    /// Opens the folder of a file. Returns the folder and the name of the file.
+    fn folder_of<'a>(&self, path: &'a RelativePath) -> Result<(OwnedFd, &'a str), WorkspaceError> {
+        let failed = |error| WorkspaceError::system(path.as_str(), "open", error);
+        let (folders, name) = path.split();
+        let mut folder = openat(&self.folder, ".", FOLDER, Mode::empty()).map_err(failed)?;
+        for part in folders {
+            folder = openat(&folder, part, FOLDER, Mode::empty()).map_err(failed)?;
+        }
+        Ok((folder, name))
+    }
+}
+
+/// Reads the regular file `name` in `folder`. Returns its bytes and its mode.
+fn read_in(folder: impl AsFd, name: &str, path: &RelativePath) -> Result<(Vec<u8>, rustix::fs::Stat), WorkspaceError> {
+    let failed = |error| WorkspaceError::system(path.as_str(), "read", error);
+    // Without `NONBLOCK`, opening a pipe would wait for its writer.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = openat(folder, name, flags, Mode::empty()).map_err(|error| failed(error.into()))?;
+    let stat = fstat(&file).map_err(|error| failed(error.into()))?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Err(WorkspaceError::new(ErrorKind::Denied, path.as_str(), "the path must name a regular file"));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(stat.st_size).unwrap_or(0).min(MAX_FILE_BYTES as usize + 1));
+    File::from(file).take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        let message = format!("the file must have at most {MAX_FILE_BYTES} bytes");
+        return Err(WorkspaceError::new(ErrorKind::TooLarge, path.as_str(), message));
+    }
+    Ok((bytes, stat))
+}

@@ -1,0 +1,121 @@
+//! Loading rules: rules that are skipped, files that are omitted, and tables of fixes.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use kaiak::rules::RuleSet;
+
+use crate::project::{Project, content_rule};
+
+/// Returns the reasons of the warnings, and the number of rules.
+fn warnings(project: &Project) -> (Vec<String>, usize) {
+    let (rules, warnings) = project.load();
+    (warnings.iter().map(|warning| format!("{:?} {}", warning.rule, warning.reason)).collect(), rules.rules().len())
+}
+
+#[test]
+fn a_rule_of_another_provider_is_skipped_with_a_warning_that_names_it() {
+    let dependency = "- ruleID: a\n  message: m\n  when:\n    or:\n    - java.dependency: {name: x}\n";
+    let class = "- ruleID: b\n  message: m\n  when:\n    java.referenced: {location: TYPE, pattern: x}\n";
+    let project = Project::new(&format!("{dependency}{class}{}", content_rule("c", "x")));
+    let (reasons, count) = warnings(&project);
+    assert_eq!(count, 1);
+    assert_eq!(reasons.len(), 2);
+    assert!(reasons[0].contains("\"a\"") && reasons[0].contains("java.dependency"), "{reasons:?}");
+    assert!(reasons[1].contains("\"b\"") && reasons[1].contains("TYPE"), "{reasons:?}");
+}
+
+#[test]
+fn a_rule_with_an_invalid_pattern_is_skipped_with_a_warning() {
+    for pattern in ["(", "(?=a)b", "a{1000}{1000}{1000}", "x*", "\\k<a>"] {
+        let project = Project::new(&(content_rule("a", pattern) + &content_rule("b", "x")));
+        let (reasons, count) = warnings(&project);
+        assert_eq!((count, reasons.len()), (1, 1), "{pattern}");
+        assert!(reasons[0].contains("\"a\"") && reasons[0].contains(pattern), "{reasons:?}");
+    }
+}
+
+#[test]
+fn a_rule_without_the_required_members_is_skipped_with_a_warning() {
+    for rule in [
+        "- ruleID: a\n  message: m\n",
+        "- message: m\n  when:\n    builtin.file: {pattern: a}\n",
+        "- ruleID: ''\n  message: m\n  when:\n    builtin.file: {pattern: a}\n",
+        "- ruleID: a\n  message: m\n  when: {}\n",
+        "- ruleID: a\n  message: m\n  when:\n    or: []\n",
+        "- ruleID: a\n  message: m\n  when:\n    not: true\n    builtin.file: {pattern: a}\n",
+        "- ruleID: a\n  message: m\n  when:\n    builtin.file: {pattern: a}\n    builtin.filecontent: {pattern: a}\n",
+        "- ruleID: a\n  message: m\n  when:\n    builtin.file: {pattern: '{{x.filepaths}}'}\n",
+        "- ruleID: a\n  message: m\n  when:\n    from: x\n    builtin.file: {pattern: a}\n",
+        "- 5\n",
+    ] {
+        let (reasons, count) = warnings(&Project::new(rule));
+        assert_eq!((count, reasons.len()), (0, 1), "{rule}");
+    }
+}
+
+#[test]
+fn a_file_that_is_not_a_list_is_skipped_with_a_warning() {
+    for text in ["a: b", "- [", "\u{0}", "- &a [*a]"] {
+        let (reasons, count) = warnings(&Project::new(text));
+        assert_eq!((count, reasons.len()), (0, 1), "{text:?}: {reasons:?}");
+    }
+}
+
+#[test]
+fn aliases_that_expand_to_a_large_document_are_an_error() {
+    let mut text = "- &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for level in 1..20 {
+        let before = level - 1;
+        text += &format!("- &a{level} [{}]\n", vec![format!("*a{before}"); 9].join(", "));
+    }
+    let start = Instant::now();
+    let (reasons, count) = warnings(&Project::new(&text));
+    assert_eq!((count, reasons.len()), (0, 1));
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+}
+
+#[test]
+fn folders_of_tests_and_files_of_tests_have_no_rules() {
+    let project = Project::new(&content_rule("a", "x"));
+    let rules = project.rules();
+    for (path, id) in
+        [("tests/t.yaml", "t"), ("a.test.yaml", "u"), ("ruleset.yaml", "v"), ("b.txt", "w"), ("sub/c.yml", "b")]
+    {
+        let path = rules.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content_rule(id, "x")).unwrap();
+    }
+    let (loaded, warnings) = project.load();
+    let mut ids: Vec<_> = loaded.rules().map(|rule| rule.id().to_owned()).collect();
+    ids.sort();
+    assert_eq!(ids, ["a", "b"]);
+    assert_eq!(warnings, []);
+}
+
+#[test]
+fn a_missing_folder_of_rules_is_an_error_that_names_it() {
+    let error = RuleSet::load(&[PathBuf::from("/missing/rules")]).unwrap_err();
+    assert!(error.to_string().contains("/missing/rules"), "{error}");
+}
+
+#[test]
+fn an_invalid_entry_of_a_table_is_omitted_with_a_warning() {
+    for (entry, reason) in [
+        ("{ruleID: a, fixes: [{risk: low, replace: {text: x}}]}", "with"),
+        ("{ruleID: a, fixes: [{risk: low, replace: {pattern: '(', with: y}}]}", "regular expression"),
+        ("{ruleID: a, fixes: [{risk: low, replace: {pattern: 'x*', with: y}}]}", "empty text"),
+        ("{ruleID: a, fixes: [{risk: none, delete-line: true}]}", "`low`"),
+        ("{ruleID: a, fixes: [{risk: low}]}", "one of"),
+        ("{ruleID: a, fixes: [{risk: low, delete-line: true, replace: {text: x, with: y}}]}", "one of"),
+        ("{ruleID: a, fixes: [{risk: low, rename-import: {from: 'a b', to: c}}]}", "names of Java"),
+        ("{ruleID: a, fixes: [{risk: low, replace: {text: x, with: \"y\\nz\"}}]}", "line ends"),
+        ("{ruleID: b, fixes: [{risk: low, delete-line: true}]}", "no such rule"),
+    ] {
+        let project = Project::new(&content_rule("a", "x")).with_fixes(&format!("- {entry}\n"));
+        let (reasons, count) = warnings(&project);
+        assert_eq!((count, reasons.len()), (1, 1), "{entry}: {reasons:?}");
+        assert!(reasons[0].contains(reason), "{entry}: {reasons:?}");
+    }
+}

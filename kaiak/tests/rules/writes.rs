@@ -1,0 +1,158 @@
+//! Writes of a workspace: they are complete or have no effect.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use kaiak::rules::{Operation, Proposal, Risk};
+use kaiak::workspace::{ErrorKind, MAX_FILE_BYTES, RelativePath, Workspace};
+use tempfile::TempDir;
+
+use crate::project::snapshot;
+
+fn workspace() -> (TempDir, PathBuf, Workspace) {
+    let folder = TempDir::new().unwrap();
+    let root = folder.path().to_owned();
+    fs::create_dir(root.join("a")).unwrap();
+    fs::write(root.join("a/b.txt"), "old").unwrap();
+    let workspace = Workspace::open_default(&root).unwrap();
+    (folder, root, workspace)
+}
+
+fn path(workspace: &Workspace, path: &str) -> RelativePath {
+    workspace.resolve(path).unwrap()
+}
+
+#[test]
+fn a_write_replaces_the_content_and_keeps_the_mode() {
+    let (_folder, root, workspace) = workspace();
+    let file = path(&workspace, "a/b.txt");
+    for mode in [0o600, 0o640, 0o755, 0o664] {
+        fs::set_permissions(root.join("a/b.txt"), Permissions::from_mode(mode)).unwrap();
+        let old = workspace.read(&file).unwrap();
+        let new = format!("new {mode:o}").into_bytes();
+        workspace.write(&file, Some(&old), &new).unwrap();
+        assert_eq!(fs::read(root.join("a/b.txt")).unwrap(), new);
+        assert_eq!(fs::metadata(root.join("a/b.txt")).unwrap().mode() & 0o7777, mode);
+    }
+    assert_eq!(fs::read_dir(root.join("a")).unwrap().count(), 1);
+}
+
+#[test]
+fn a_file_that_has_changed_is_not_overwritten() {
+    let (_folder, root, workspace) = workspace();
+    let file = path(&workspace, "a/b.txt");
+    for change in ["other", "old ", ""] {
+        fs::write(root.join("a/b.txt"), change).unwrap();
+        assert_eq!(workspace.write(&file, Some(b"old"), b"new").unwrap_err().kind(), ErrorKind::Changed);
+        assert_eq!(workspace.delete(&file, b"old").unwrap_err().kind(), ErrorKind::Changed);
+        assert_eq!(fs::read_to_string(root.join("a/b.txt")).unwrap(), change);
+    }
+    fs::remove_file(root.join("a/b.txt")).unwrap();
+    assert_eq!(workspace.write(&file, Some(b"old"), b"new").unwrap_err().kind(), ErrorKind::Changed);
+    assert_eq!(fs::read_dir(root.join("a")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_new_file_replaces_no_file_and_no_link() {
+    let (folder, root, workspace) = workspace();
+    let new = path(&workspace, "a/new.txt");
+    let outside = folder.path().join("outside");
+    symlink(&outside, root.join("a/new.txt")).unwrap();
+    assert_eq!(workspace.write(&new, None, b"x").unwrap_err().kind(), ErrorKind::Exists);
+    assert!(!outside.exists());
+    fs::remove_file(root.join("a/new.txt")).unwrap();
+    workspace.write(&new, None, b"x").unwrap();
+    assert_eq!(workspace.write(&new, None, b"y").unwrap_err().kind(), ErrorKind::Exists);
+    assert_eq!(fs::read(root.join("a/new.txt")).unwrap(), b"x");
+    let names: Vec<_> = snapshot(&root).into_iter().map(|(path, _)| path).collect();
+    assert_eq!(names, [root.join("a/b.txt"), root.join("a/new.txt")]);
+}
+
+#[test]
+fn readers_see_the_old_content_or_the_new_content() {
+    let (_folder, root, workspace) = workspace();
+    let file = path(&workspace, "a/b.txt");
+    let contents = [vec![b'a'; 100_000], vec![b'b'; 50_000]];
+    workspace.write(&file, Some(b"old"), &contents[0]).unwrap();
+    let is_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut reads = 0;
+            while !is_done.load(Ordering::Relaxed) {
+                let read = fs::read(root.join("a/b.txt")).unwrap();
+                assert!(contents.contains(&read), "{} bytes", read.len());
+                reads += 1;
+            }
+            reads
+        });
+        for turn in 0..100 {
+            workspace.write(&file, Some(&contents[turn % 2]), &contents[(turn + 1) % 2]).unwrap();
+        }
+        is_done.store(true, Ordering::Relaxed);
+        assert!(reader.join().unwrap() > 0);
+    });
+}
+
+#[test]
+fn a_file_that_its_mode_protects_is_not_written() {
+    let (_folder, root, workspace) = workspace();
+    let file = path(&workspace, "a/b.txt");
+    fs::set_permissions(root.join("a/b.txt"), Permissions::from_mode(0o444)).unwrap();
+    assert_eq!(workspace.write(&file, Some(b"old"), b"new").unwrap_err().kind(), ErrorKind::ReadOnly);
+    assert_eq!(fs::read(root.join("a/b.txt")).unwrap(), b"old");
+}
+
+#[test]
+fn a_file_is_read_and_written_up_to_its_limit() {
+    let (_folder, root, workspace) = workspace();
+    let file = path(&workspace, "a/b.txt");
+    let limit = usize::try_from(MAX_FILE_BYTES).unwrap();
+    workspace.write(&file, Some(b"old"), &vec![b'x'; limit]).unwrap();
+    assert_eq!(workspace.read(&file).unwrap().len(), limit);
+    let error = workspace.write(&file, Some(&vec![b'x'; limit]), &vec![b'y'; limit + 1]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TooLarge);
+    fs::write(root.join("a/b.txt"), vec![b'x'; limit + 1]).unwrap();
+    assert_eq!(workspace.read(&file).unwrap_err().kind(), ErrorKind::TooLarge);
+}
+
+#[test]
+fn a_rename_keeps_the_mode_and_replaces_no_file() {
+    let (_folder, root, workspace) = workspace();
+    let (from, to) = (path(&workspace, "a/b.txt"), path(&workspace, "a/c.txt"));
+    fs::set_permissions(root.join("a/b.txt"), Permissions::from_mode(0o750)).unwrap();
+    fs::write(root.join("a/c.txt"), "c").unwrap();
+    assert_eq!(workspace.rename(&from, &to, b"old", b"new").unwrap_err().kind(), ErrorKind::Exists);
+    assert_eq!(fs::read(root.join("a/b.txt")).unwrap(), b"old");
+    fs::remove_file(root.join("a/c.txt")).unwrap();
+    assert_eq!(workspace.rename(&from, &to, b"other", b"new").unwrap_err().kind(), ErrorKind::Changed);
+    workspace.rename(&from, &to, b"old", b"new").unwrap();
+    assert_eq!(snapshot(&root), [(root.join("a/c.txt"), b"new".to_vec())]);
+    assert_eq!(fs::metadata(root.join("a/c.txt")).unwrap().mode() & 0o777, 0o750);
+}
+
+#[test]
+fn each_operation_of_a_proposal_is_applied() {
+    let (_folder, root, workspace) = workspace();
+    let (b, c) = (path(&workspace, "a/b.txt"), path(&workspace, "a/c.txt"));
+    let bytes = |text: &str| Some(text.as_bytes().to_vec());
+    let apply = |proposal: Proposal, operation: Operation| {
+        assert_eq!(proposal.operation, operation);
+        workspace.apply(&proposal).unwrap();
+        let error = workspace.apply(&proposal).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Changed | ErrorKind::Exists), "{operation}: {error}");
+    };
+    apply(Proposal::new(c.clone(), None, None, bytes("c"), Risk::Low).unwrap(), Operation::Create);
+    apply(Proposal::new(b.clone(), None, bytes("old"), bytes("b"), Risk::Low).unwrap(), Operation::Modify);
+    apply(Proposal::new(c.clone(), None, bytes("c"), None, Risk::Low).unwrap(), Operation::Delete);
+    apply(Proposal::copy(b.clone(), c.clone(), b"b".to_vec(), b"copy".to_vec(), Risk::Low), Operation::Copy);
+    let d = path(&workspace, "a/d.txt");
+    let renamed = Proposal::new(c, Some(d), bytes("copy"), bytes("d"), Risk::Low);
+    apply(renamed.unwrap(), Operation::Rename);
+    let expected = [(root.join("a/b.txt"), b"b".to_vec()), (root.join("a/d.txt"), b"d".to_vec())];
+    assert_eq!(snapshot(&root), expected);
+    assert!(Proposal::new(b.clone(), Some(b.clone()), bytes("b"), bytes("b"), Risk::Low).is_none());
+    assert!(Proposal::new(b, None, None, None, Risk::Low).is_none());
+}

@@ -1,0 +1,349 @@
+//! `kaiak/generate_fix` with the backend `acp`: agents of Node, with the behaviour of real agents and of broken ones.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::harness::{Client, SESSION, Server, command, fix, folder, start, wait_until};
+
+const SERVLET: &str = "import javax.servlet.Filter;\n\nclass A {}\n";
+const FIXED_SERVLET: &str = "import jakarta.servlet.Filter;\n\nclass A {}\n";
+
+/// Returns whether Node can be started. Without Node, the tests of agents test nothing.
+pub(crate) fn has_node() -> bool {
+    let found = Command::new("node").arg("--version").output().is_ok();
+    if !found {
+        println!("nothing is tested: `node` is not in PATH");
+    }
+    found
+}
+
+/// The path of the scripted agent.
+pub(crate) fn scripted() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve/agents/scripted.mjs")
+}
+
+/// Starts the server with the scripted agent, in a workspace with one file.
+pub(crate) fn agent(behaviour: &str) -> (Server, Client) {
+    agent_with(behaviour, &[])
+}
+
+fn agent_with(behaviour: &str, options: &[&str]) -> (Server, Client) {
+    let folder = folder();
+    let mut command = command(&folder);
+    command.args(["serve", "--stdio", "--backend", "acp"]).args(options).args(["--", "node"]).arg(scripted());
+    command.arg(behaviour).arg(folder.path().join("log")).env("TMPDIR", temporary(&folder));
+    let (server, client) = start(folder, command);
+    server.put("src/A.java", SERVLET);
+    (server, client)
+}
+
+/// Creates the folder for the private copies.
+pub(crate) fn temporary(folder: &tempfile::TempDir) -> PathBuf {
+    let path = folder.path().join("tmp");
+    fs::create_dir_all(&path).unwrap();
+    path
+}
+
+pub(crate) fn log(server: &Server) -> String {
+    fs::read_to_string(server.folder.path().join("log")).unwrap_or_default()
+}
+
+pub(crate) fn copies(server: &Server) -> usize {
+    fs::read_dir(server.folder.path().join("tmp")).unwrap().count()
+}
+
+pub(crate) fn contents<'a>(notifications: &'a [Value], name: &str) -> Vec<&'a Value> {
+    let method = format!("kaiak/stream/{name}");
+    let found = notifications.iter().filter(|notification| notification["method"] == method);
+    found.map(|notification| &notification["params"]["content"]).collect()
+}
+
+pub(crate) fn generate(client: &mut Client) -> u64 {
+    client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]))
+}
+
+fn summary(notifications: &[Value]) -> String {
+    contents(notifications, "system").last().unwrap()["message"].as_str().unwrap().to_owned()
+}
+
+fn statuses(notifications: &[Value]) -> Vec<&str> {
+    contents(notifications, "tool_call").iter().map(|content| content["status"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn k21_the_parts_of_a_response_are_sent_and_then_the_whole_text_with_unknown_values_as_null() {
+    if !has_node() {
+        return;
+    }
+    let (server, mut client) = agent("answer");
+    let id = generate(&mut client);
+    let (notifications, response) = client.run(id);
+    assert_eq!(response["result"]["status"], "completed", "{response}");
+    let content = |text, partial| json!({ "text": text, "partial": partial, "confidence": null, "tokens": null });
+    let expected = [content("Hello, ", true), content("world", true), content("Hello, world", false)];
+    assert_eq!(contents(&notifications, "ai_response"), expected.iter().collect::<Vec<_>>());
+    assert_eq!(summary(&notifications), "0 of 1 incidents fixed, 1 not fixed");
+    let log = log(&server);
+    assert!(log.contains(r#"session/new {"cwd":true,"servers":[]}"#), "{log}");
+    assert!(log.contains("servlet-import"), "{log}");
+}
+
+#[test]
+fn a_change_that_the_agent_makes_by_itself_reaches_the_workspace_only_after_its_approval() {
+    if !has_node() {
+        return;
+    }
+    for approved in [false, true] {
+        let (server, mut client) = agent("edit");
+        let id = generate(&mut client);
+        let proposal = client.notification("file_modification");
+        assert_eq!((&proposal["file_path"], &proposal["operation"]), (&json!("src/A.java"), &json!("modify")));
+        assert_eq!((&proposal["risk_level"], &proposal["requires_approval"]), (&json!("medium"), &json!(true)));
+        assert!(proposal["diff"].as_str().unwrap().contains("+import jakarta.servlet.Filter;"));
+        assert_eq!(server.read("src/A.java"), SERVLET);
+        client.approve(approved);
+        let (notifications, _) = client.run(id);
+        assert_eq!(server.read("src/A.java"), if approved { FIXED_SERVLET } else { SERVLET });
+        let fixed = usize::from(approved);
+        assert_eq!(summary(&notifications), format!("{fixed} of 1 incidents fixed, {} not fixed", 1 - fixed));
+    }
+}
+
+#[test]
+fn new_and_deleted_files_are_proposals_too() {
+    if !has_node() {
+        return;
+    }
+    let (server, mut client) = agent("create");
+    let id = generate(&mut client);
+    let mut operations = Vec::new();
+    for _ in 0..2 {
+        let proposal = client.notification("file_modification");
+        operations.push((proposal["operation"].clone(), proposal["risk_level"].clone()));
+        client.approve(true);
+    }
+    client.response(id);
+    assert_eq!(operations, [(json!("create"), json!("medium")), (json!("delete"), json!("high"))]);
+    assert_eq!(server.read("src/new/deep/B.java"), "class B {}\n");
+    assert!(!server.workspace().join("src/A.java").exists());
+}
+
+#[test]
+fn the_permission_allow_needs_no_question_and_deny_discards_the_change() {
+    if !has_node() {
+        return;
+    }
+    for (permission, text) in [("allow", FIXED_SERVLET), ("deny", SERVLET)] {
+        let (server, mut client) = agent("edit");
+        client.configure(&json!({ "permissions": { "tool_permissions": { "write_file": permission } } }));
+        let id = generate(&mut client);
+        let (notifications, _) = client.run(id);
+        assert_eq!(contents(&notifications, "user_interaction").len(), 0);
+        assert_eq!(server.read("src/A.java"), text);
+    }
+}
+
+#[test]
+fn a_write_request_is_asked_before_its_answer() {
+    if !has_node() {
+        return;
+    }
+    for approved in [false, true] {
+        let (server, mut client) = agent("fs-write");
+        let id = generate(&mut client);
+        client.approve(approved);
+        let (notifications, _) = client.run(id);
+        assert_eq!(contents(&notifications, "user_interaction").len(), 0, "each change is asked once");
+        assert_eq!(server.read("src/A.java"), if approved { FIXED_SERVLET } else { SERVLET });
+        let log = log(&server);
+        assert!(log.contains(r#"read {"content":"import javax.servlet.Filter;\n"}"#), "{log}");
+        assert_eq!(log.contains("write \"written\""), approved, "{log}");
+    }
+}
+
+#[test]
+fn a_permission_for_a_tool_that_was_never_announced_is_a_question_and_its_change_is_asked_once() {
+    if !has_node() {
+        return;
+    }
+    for approved in [false, true] {
+        let (server, mut client) = agent("permission");
+        let id = generate(&mut client);
+        let question = client.approve(approved);
+        assert_eq!(question["interaction_type"], "file_approval");
+        let (notifications, response) = client.run(id);
+        assert_eq!(response["result"]["status"], "completed", "{response}");
+        assert_eq!(contents(&notifications, "user_interaction").len(), 0);
+        assert_eq!(server.read("src/A.java"), if approved { FIXED_SERVLET } else { SERVLET });
+        let option = if approved { "once" } else { "no" };
+        let expected = format!(r#"permission {{"optionId":"{option}","outcome":"selected"}}"#);
+        assert!(log(&server).contains(&expected), "{}", log(&server));
+        let last = if approved { ["pending", "approved", "completed"].as_slice() } else { &["pending", "denied"] };
+        assert_eq!(statuses(&notifications), last);
+    }
+}
+
+#[test]
+fn the_own_name_of_a_tool_selects_its_permission() {
+    if !has_node() {
+        return;
+    }
+    let (server, mut client) = agent("named");
+    client.configure(&json!({ "permissions": { "tool_permissions": { "replace": "deny", "write_file": "allow" } } }));
+    let id = generate(&mut client);
+    let (notifications, _) = client.run(id);
+    assert_eq!(statuses(&notifications), ["pending", "denied"]);
+    assert_eq!(contents(&notifications, "tool_call")[0]["tool_name"], "replace");
+    assert_eq!(server.read("src/A.java"), SERVLET);
+}
+
+#[test]
+fn an_option_that_allows_always_is_never_chosen() {
+    if !has_node() {
+        return;
+    }
+    let (server, mut client) = agent("always-only");
+    let id = generate(&mut client);
+    client.approve(true);
+    let (notifications, _) = client.run(id);
+    assert!(log(&server).contains(r#"permission {"outcome":"cancelled"}"#), "{}", log(&server));
+    assert_eq!(statuses(&notifications), ["pending", "denied"]);
+}
+
+#[test]
+fn an_agent_that_runs_a_denied_tool_is_stopped_and_its_changes_are_discarded() {
+    if !has_node() {
+        return;
+    }
+    let (server, mut client) = agent("runs-denied");
+    client.configure(
+        &json!({ "permissions": { "tool_permissions": { "shell_command": "deny", "write_file": "allow" } } }),
+    );
+    let id = generate(&mut client);
+    let (notifications, response) = client.run(id);
+    assert_eq!(response["result"]["status"], "completed", "{response}");
+    assert_eq!(statuses(&notifications), ["pending", "denied"]);
+    assert_eq!(contents(&notifications, "error")[0]["error_code"], "TOOL_DENIED");
+    assert_eq!(server.read("src/A.java"), SERVLET);
+    assert!(log(&server).contains("session/cancel"));
+}
+
+#[test]
+fn too_many_tools_are_answered_with_32015_and_the_turn_is_cancelled() {
+    if !has_node() {
+        return;
+    }
+    let (server, mut client) = agent("tools");
+    let id = generate(&mut client);
+    let (_, response) = client.run(id);
+    assert_eq!(response["error"]["code"], -32015, "{response}");
+    assert_eq!(response["error"]["data"]["field"], "tools.max_tool_calls");
+    wait_until(|| log(&server).contains("session/cancel"));
+}
+
+#[test]
+fn the_output_and_the_parameters_of_a_tool_are_cut() {
+    if !has_node() {
+        return;
+    }
+    let (_server, mut client) = agent("output");
+    let id = generate(&mut client);
+    let (notifications, _) = client.run(id);
+    let calls = contents(&notifications, "tool_call");
+    assert!(calls[0]["parameters"].to_string().len() < 70_000);
+    let output = calls[1]["result"]["output"].as_str().unwrap();
+    assert!(output.len() <= 65_536 && output.ends_with("[cut]"), "{}", output.len());
+}
+
+#[test]
+fn a_tool_that_the_agent_does_not_finish_fails_at_the_end_of_the_turn() {
+    if !has_node() {
+        return;
+    }
+    let (_server, mut client) = agent("unfinished");
+    let id = generate(&mut client);
+    let (notifications, _) = client.run(id);
+    assert_eq!(statuses(&notifications), ["pending", "executing", "failed"]);
+}
+
+#[test]
+fn the_plan_of_an_agent_is_progress() {
+    if !has_node() {
+        return;
+    }
+    let (_server, mut client) = agent("plan");
+    let id = generate(&mut client);
+    let (notifications, _) = client.run(id);
+    let plans: Vec<_> =
+        contents(&notifications, "progress").into_iter().filter(|content| content["phase"] == "plan").collect();
+    assert_eq!(plans.len(), 1);
+    assert_eq!((&plans[0]["percentage"], &plans[0]["current_step"]), (&json!(50), &json!("Edit")));
+}
+
+#[test]
+fn an_agent_reads_and_writes_nothing_outside_of_its_copy() {
+    if !has_node() {
+        return;
+    }
+    let (server, mut client) = agent("outside");
+    client.configure(&json!({ "permissions": { "tool_permissions": { "write_file": "allow" } } }));
+    let id = generate(&mut client);
+    client.run(id);
+    let log = log(&server);
+    assert_eq!(log.matches("refused").count(), 4, "{log}");
+    assert!(log.contains("missing -32002"), "{log}");
+}
+
+#[test]
+fn updates_before_the_session_and_after_the_turn_and_text_before_messages_do_no_harm() {
+    if !has_node() {
+        return;
+    }
+    for behaviour in ["early", "late", "banner"] {
+        let (_server, mut client) = agent(behaviour);
+        for _ in 0..2 {
+            let id = generate(&mut client);
+            let (notifications, response) = client.run(id);
+            assert_eq!(response["result"]["status"], "completed", "{behaviour}: {response}");
+            let texts: Vec<_> =
+                contents(&notifications, "ai_response").iter().map(|content| content["text"].clone()).collect();
+            assert!(texts.contains(&json!("Hello, ")), "{behaviour}: {texts:?}");
+            assert_eq!(texts.contains(&json!("too late")), behaviour == "late", "{texts:?}");
+        }
+    }
+}
+
+#[test]
+fn silence_rejects_a_permission_once() {
+    if !has_node() {
+        return;
+    }
+    let (server, mut client) = agent_with("permission", &["--interaction-timeout", "1"]);
+    let id = generate(&mut client);
+    let (notifications, _) = client.run(id);
+    assert_eq!(statuses(&notifications), ["pending", "timeout"]);
+    assert!(log(&server).contains(r#"permission {"optionId":"no","outcome":"selected"}"#), "{}", log(&server));
+    assert_eq!(server.read("src/A.java"), SERVLET);
+}
+
+#[test]
+fn custom_tools_are_servers_of_the_session_and_other_kinds_are_warnings() {
+    if !has_node() {
+        return;
+    }
+    let (server, mut client) = agent("answer");
+    let tools = json!([
+        { "name": "one", "extension_type": "stdio", "config": { "command": "c", "args": ["a"], "env": { "K": "v" } } },
+        { "name": "two", "extension_type": "platform", "config": {} },
+    ]);
+    let result = client.configure(&json!({ "tools": { "custom_tools": tools }, "model": { "temperature": 1 } }));
+    let warnings = result["warnings"].to_string();
+    assert!(warnings.contains("model.temperature") && warnings.contains("custom tool two"), "{warnings}");
+    let id = generate(&mut client);
+    client.response(id);
+    let expected = r#""servers":[{"args":["a"],"command":"c","env":[{"name":"K","value":"v"}],"name":"one"}]"#;
+    assert!(log(&server).contains(expected), "{}", log(&server));
+}

@@ -1,0 +1,217 @@
+// An agent of the Agent Client Protocol whose behaviour the first argument selects. It appends the prompts and the
+// answers of its client to the file of the second argument.
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+
+const [behaviour, log] = process.argv.slice(2);
+const pending = new Map();
+let lastId = 0;
+/** Ends the turn that waits. */
+let cancelTurn = () => {};
+
+const record = (text) => log && appendFileSync(log, `${text}\n`);
+const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+const update = (update) => send({ method: "session/update", params: { sessionId: "s", update } });
+const text = (text) => update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } });
+const tool = (id, status, more = {}) =>
+  update({ sessionUpdate: status === "pending" ? "tool_call" : "tool_call_update", toolCallId: id, status, ...more });
+
+function request(method, params) {
+  lastId += 1;
+  const id = `agent-${lastId}`;
+  send({ id, method, params: { sessionId: "s", ...params } });
+  return new Promise((resolve) => pending.set(id, resolve));
+}
+
+const ONCE = [
+  { optionId: "always", name: "Always", kind: "allow_always" },
+  { optionId: "once", name: "Once", kind: "allow_once" },
+  { optionId: "no", name: "No", kind: "reject_once" },
+];
+
+const permission = async (toolCall, options = ONCE) => {
+  const answer = await request("session/request_permission", { toolCall, options });
+  record(`permission ${JSON.stringify(answer.result?.outcome ?? answer.error)}`);
+  return answer.result?.outcome?.optionId === "once";
+};
+
+const FILE = "src/A.java";
+const fixed = () => readFileSync(FILE, "utf8").replaceAll("javax.servlet", "jakarta.servlet");
+const diff = () => ({ type: "diff", path: FILE, oldText: readFileSync(FILE, "utf8"), newText: fixed() });
+
+const turns = {
+  async answer() {
+    text("Hello, ");
+    text("world");
+  },
+  async edit() {
+    writeFileSync(FILE, fixed());
+  },
+  async create() {
+    mkdirSync("src/new/deep", { recursive: true });
+    writeFileSync("src/new/deep/B.java", "class B {}\n");
+    rmSync(FILE);
+  },
+  async "fs-write"() {
+    const read = await request("fs/read_text_file", { path: `${process.cwd()}/${FILE}`, line: 1, limit: 1 });
+    record(`read ${JSON.stringify(read.result ?? read.error)}`);
+    const written = await request("fs/write_text_file", { path: `${process.cwd()}/${FILE}`, content: fixed() });
+    record(`write ${JSON.stringify(written.error ?? "written")}`);
+  },
+  // As gemini-cli: the tool was never announced, and a refused tool is never finished.
+  async permission() {
+    const call = { toolCallId: "t", title: "Edit A.java", kind: "edit", status: "pending", content: [diff()] };
+    if (await permission(call)) {
+      await request("fs/write_text_file", { path: `${process.cwd()}/${FILE}`, content: fixed() });
+      tool("t", "completed");
+    }
+  },
+  // As qwen-code: the tool has a name.
+  async named() {
+    const _meta = { toolName: "replace" };
+    tool("t", "pending", { title: "Replace", kind: "edit", _meta });
+    if (await permission({ toolCallId: "t", title: "Replace", kind: "edit", _meta })) {
+      writeFileSync(FILE, fixed());
+      tool("t", "completed");
+    }
+  },
+  async "always-only"() {
+    await permission({ toolCallId: "t", title: "Run", kind: "execute" }, [ONCE[0]]);
+  },
+  async "runs-denied"() {
+    tool("t", "pending", { title: "rm -rf", kind: "execute" });
+    tool("t", "in_progress");
+    writeFileSync(FILE, "damaged");
+    await new Promise((resolve) => (cancelTurn = resolve));
+  },
+  async tools() {
+    for (let number = 0; number < 20; number += 1) {
+      tool(`t${number}`, "pending", { title: `Tool ${number}`, kind: "read" });
+    }
+    await new Promise((resolve) => (cancelTurn = resolve));
+  },
+  async output() {
+    tool("t", "pending", { title: "Read", kind: "read", rawInput: { path: "x".repeat(100_000) } });
+    const content = [{ type: "content", content: { type: "text", text: "é".repeat(500_000) } }];
+    tool("t", "completed", { content });
+  },
+  async unfinished() {
+    tool("t", "pending", { title: "Read", kind: "read" });
+    tool("t", "in_progress");
+  },
+  async plan() {
+    update({
+      sessionUpdate: "plan",
+      entries: [
+        { content: "Look", priority: "high", status: "completed" },
+        { content: "Edit", priority: "high", status: "pending" },
+      ],
+    });
+  },
+  async outside() {
+    const paths = ["/etc/kaiak-test", "../outside", `${process.cwd()}/../outside`, "link/outside"];
+    symlinkSync("/tmp", "link");
+    for (const path of paths) {
+      const written = await request("fs/write_text_file", { path, content: "x" });
+      record(`${path} ${written.error ? "refused" : "written"}`);
+    }
+    const missing = await request("fs/read_text_file", { path: "missing" });
+    record(`missing ${missing.error.code}`);
+  },
+  async exit() {
+    process.stderr.write("the model is on fire\n");
+    process.exit(3);
+  },
+  async hang() {
+    text("thinking");
+    await new Promise((resolve) => (cancelTurn = resolve));
+  },
+  async "hang-for-ever"() {
+    text("thinking");
+    await new Promise(() => {});
+  },
+  async "open-permission"() {
+    await permission({ toolCallId: "t", title: "Run", kind: "execute" });
+  },
+  async sleeper() {
+    const { spawn } = await import("node:child_process");
+    const child = spawn("sleep", ["1000"], { stdio: "ignore" });
+    record(`pid ${child.pid}`);
+    text("started");
+    await new Promise(() => {});
+  },
+  async refusal() {
+    return "refusal";
+  },
+};
+
+const methods = {
+  initialize() {
+    if (behaviour === "no-start") {
+      process.stderr.write("no configuration\n");
+      process.exit(1);
+    }
+    const authMethods = [{ id: "key", name: "An API key" }];
+    return { protocolVersion: 1, agentCapabilities: {}, authMethods };
+  },
+  "session/new"(params) {
+    record(`session/new ${JSON.stringify({ cwd: params.cwd === process.cwd(), servers: params.mcpServers })}`);
+    if (behaviour === "login") {
+      throw { code: -32000, message: "Authentication required" };
+    }
+    if (behaviour === "early") {
+      update({ sessionUpdate: "available_commands_update", availableCommands: [] });
+      update({ sessionUpdate: "usage_update", used: 1, size: 2 });
+    }
+    return { sessionId: "s" };
+  },
+  async "session/prompt"(params) {
+    record(`prompt ${JSON.stringify(params.prompt[0].text)}`);
+    const turn = turns[existsSync("fine") ? "answer" : behaviour] ?? turns.answer;
+    let isCancelled = false;
+    const stop = cancelTurn;
+    cancelTurn = () => {};
+    stop();
+    const stopReason = await Promise.race([
+      turn(),
+      new Promise((resolve) => {
+        methods["session/cancel"] = () => {
+          record("session/cancel");
+          isCancelled = true;
+          cancelTurn();
+          if (behaviour !== "hang-for-ever") {
+            resolve("cancelled");
+          }
+        };
+      }),
+    ]);
+    return { stopReason: isCancelled ? "cancelled" : (stopReason ?? "end_turn") };
+  },
+};
+
+async function handle(line) {
+  const message = JSON.parse(line);
+  if (message.method === undefined) {
+    pending.get(message.id)?.(message);
+    return;
+  }
+  try {
+    const result = await methods[message.method]?.(message.params);
+    if (message.id !== undefined) {
+      if (behaviour === "banner") {
+        process.stdout.write("[2026] a log line {not json}\n\u001b]0;title\u0007\u001b[2J");
+      }
+      send({ id: message.id, result: result ?? null });
+    }
+    if (message.method === "session/prompt" && behaviour === "late") {
+      text("too late");
+    }
+  } catch (error) {
+    send({ id: message.id, error: { code: error.code ?? -32603, message: error.message } });
+  }
+}
+
+if (behaviour === "banner") {
+  process.stdout.write(`${"Welcome!\n".repeat(30)}\u001b[32m`);
+}
+createInterface({ input: process.stdin }).on("line", handle);

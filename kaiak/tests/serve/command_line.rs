@@ -1,0 +1,88 @@
+//! The arguments of `kaiak serve`, and the file of its socket.
+
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::process::Stdio;
+
+use serde_json::json;
+
+use crate::harness::{command, folder, listen, socket};
+
+/// Runs the program without input. Returns its exit code and its standard error.
+fn fails(arguments: &[&str]) -> (Option<i32>, String) {
+    let folder = folder();
+    let output = command(&folder).arg("serve").args(arguments).stdin(Stdio::null()).output().unwrap();
+    assert_eq!(output.stdout, b"");
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn exactly_one_transport_and_the_options_of_the_backend_are_required() {
+    for (arguments, part) in [
+        (&["--rules", "."] as &[&str], "--stdio"),
+        (&["--stdio", "--socket", "x", "--rules", "."], "cannot be used with"),
+        (&["--stdio"], "--rules"),
+        (&["--stdio", "--rules", ".", "--", "agent"], "--backend acp"),
+        (&["--stdio", "--backend", "acp"], "program of the agent"),
+        (&["--stdio", "--backend", "acp", "--rules", ".", "--", "agent"], "no rules"),
+        (&["--stdio", "--backend", "magic"], "magic"),
+        (&["--stdio", "--rules", ".", "--interaction-timeout", "0"], "interaction-timeout"),
+    ] {
+        let (code, stderr) = fails(arguments);
+        assert_eq!(code, Some(2), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(part), "{arguments:?}: {stderr}");
+    }
+}
+
+#[test]
+fn rules_that_cannot_be_read_end_the_program_with_a_reason() {
+    let (code, stderr) = fails(&["--stdio", "--rules", "missing"]);
+    assert_eq!(code, Some(1));
+    assert!(stderr.contains("missing"), "{stderr}");
+}
+
+#[test]
+fn a_file_at_the_path_of_the_socket_is_kept_and_named() {
+    let folder = folder();
+    let path = folder.path().join("kaiak.sock");
+    fs::write(&path, "precious").unwrap();
+    let rules = folder.path().join("rules");
+    let arguments = ["serve", "--socket", path.to_str().unwrap(), "--rules", rules.to_str().unwrap()];
+    let output = command(&folder).args(arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("kaiak.sock"));
+    assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
+}
+
+#[test]
+fn the_socket_of_a_killed_server_is_replaced_and_that_of_a_running_server_is_not() {
+    let mut server = socket();
+    let path = server.folder.path().join("kaiak.sock");
+    let mode = fs::metadata(&path).unwrap();
+    assert!(mode.file_type().is_socket());
+    assert_eq!(mode.permissions().mode() & 0o777, 0o600);
+    let rules = server.folder.path().join("rules");
+    let arguments = ["serve", "--socket", path.to_str().unwrap(), "--rules", rules.to_str().unwrap()];
+    let output = command(&server.folder).args(arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    server.connect().configure(&json!({}));
+    server.process.kill().unwrap();
+    server.wait();
+    assert!(path.exists());
+    let other = folder();
+    let mut replacing = command(&other);
+    replacing.args(arguments);
+    listen(other, replacing, path).connect().configure(&json!({}));
+}
+
+#[test]
+fn logs_are_written_to_standard_error() {
+    let folder = folder();
+    let rules = folder.path().join("rules");
+    fs::write(rules.join("broken.yaml"), "- ruleID: broken\n  when: { builtin.filecontent: { pattern: '(' } }\n")
+        .unwrap();
+    let arguments = ["serve", "--stdio", "--log-level", "debug", "--rules", rules.to_str().unwrap()];
+    let output = command(&folder).args(arguments).stdin(Stdio::null()).output().unwrap();
+    assert_eq!((output.status.code(), output.stdout), (Some(0), Vec::new()));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("broken"));
+}

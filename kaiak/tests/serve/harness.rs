@@ -1,0 +1,359 @@
+//! Runs the program, and reads and writes its frames.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// The longest wait for one message. The machine of the tests may be busy.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+pub(crate) const SESSION: &str = "550e8400-e29b-41d4-a716-446655440000";
+pub(crate) const OTHER_SESSION: &str = "550e8400-e29b-41d4-a716-446655440001";
+
+/// A running `kaiak serve`. A drop kills the process.
+pub(crate) struct Server {
+    pub(crate) process: Child,
+    pub(crate) folder: TempDir,
+    socket: Option<PathBuf>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// A connection to the server.
+pub(crate) struct Client {
+    writer: Option<Box<dyn Write + Send>>,
+    messages: Receiver<Value>,
+    /// Messages that were read and not yet used.
+    early: Vec<Value>,
+    last_id: u64,
+    /// The socket, which the thread that reads also has.
+    socket: Option<UnixStream>,
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        if let Some(socket) = &self.socket {
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+/// Starts the program on its standard streams, with the rules of the tests.
+pub(crate) fn stdio() -> (Server, Client) {
+    stdio_with(&[])
+}
+
+/// Starts the program on its standard streams, with further arguments.
+pub(crate) fn stdio_with(arguments: &[&str]) -> (Server, Client) {
+    let folder = folder();
+    let mut command = command(&folder);
+    command.args(["serve", "--stdio", "--rules"]).arg(folder.path().join("rules")).args(arguments);
+    start(folder, command)
+}
+
+/// Starts a command on its standard streams.
+pub(crate) fn start(folder: TempDir, mut command: Command) -> (Server, Client) {
+    let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (stdin, stdout): (ChildStdin, _) = (process.stdin.take().unwrap(), process.stdout.take().unwrap());
+    let client = Client::new(stdin, stdout);
+    (Server { process, folder, socket: None }, client)
+}
+
+/// Starts the program on a socket, with the rules of the tests.
+pub(crate) fn socket() -> Server {
+    socket_with(&[])
+}
+
+/// Starts the program on a socket, with further arguments.
+pub(crate) fn socket_with(arguments: &[&str]) -> Server {
+    let folder = folder();
+    let mut command = command(&folder);
+    let path = folder.path().join("kaiak.sock");
+    command.args(["serve", "--socket"]).arg(&path).arg("--rules").arg(folder.path().join("rules")).args(arguments);
+    listen(folder, command, path)
+}
+
+/// Starts a command that listens on a socket.
+pub(crate) fn listen(folder: TempDir, mut command: Command, path: PathBuf) -> Server {
+    let process = command.stdin(Stdio::null()).spawn().unwrap();
+    let server = Server { process, folder, socket: Some(path) };
+    wait_until(|| server.socket.as_ref().is_some_and(|path| UnixStream::connect(path).is_ok()));
+    server
+}
+
+/// Returns the command, which runs in the workspace of the tests.
+pub(crate) fn command(folder: &TempDir) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kaiak"));
+    command.current_dir(folder.path().join("workspace"));
+    command
+}
+
+/// Creates a folder with rules and an empty workspace.
+pub(crate) fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir_all(folder.path().join("rules")).unwrap();
+    fs::create_dir_all(folder.path().join("workspace/src")).unwrap();
+    fs::write(folder.path().join("rules/rules.yaml"), RULES).unwrap();
+    fs::write(folder.path().join("rules/fixes.yaml"), FIXES).unwrap();
+    folder
+}
+
+const RULES: &str = r#"
+- ruleID: servlet-import
+  message: "Replace the javax.servlet import"
+  when: { java.referenced: { location: IMPORT, pattern: "javax.servlet*" } }
+- ruleID: old-property
+  message: "The property has a new name"
+  when: { builtin.filecontent: { pattern: 'old\.name', filePattern: '.*\.properties' } }
+- ruleID: drop-line
+  message: "The line has no effect"
+  when: { builtin.filecontent: { pattern: 'obsolete', filePattern: '.*\.properties' } }
+- ruleID: by-hand
+  message: "The call has changed in a way that needs thought"
+  when: { builtin.filecontent: { pattern: 'legacyCall', filePattern: '.*\.java' } }
+"#;
+
+const FIXES: &str = r#"
+- ruleID: servlet-import
+  fixes: [{ rename-import: { from: javax.servlet, to: jakarta.servlet }, risk: low }]
+- ruleID: old-property
+  fixes: [{ replace: { text: old.name, with: new.name }, risk: medium }]
+- ruleID: drop-line
+  fixes: [{ delete-line: true, risk: high }]
+"#;
+
+impl Server {
+    pub(crate) fn connect(&self) -> Client {
+        let stream = UnixStream::connect(self.socket.as_ref().unwrap()).unwrap();
+        let mut client = Client::new(stream.try_clone().unwrap(), stream.try_clone().unwrap());
+        client.socket = Some(stream);
+        client
+    }
+
+    pub(crate) fn workspace(&self) -> PathBuf {
+        fs::canonicalize(self.folder.path().join("workspace")).unwrap()
+    }
+
+    /// Writes a file of the workspace.
+    pub(crate) fn put(&self, path: &str, content: &str) -> PathBuf {
+        let path = self.workspace().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    pub(crate) fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.workspace().join(path)).unwrap()
+    }
+
+    /// Waits for the exit of the process.
+    pub(crate) fn wait(&mut self) -> ExitStatus {
+        let mut status = None;
+        wait_until(|| {
+            status = self.process.try_wait().unwrap();
+            status.is_some()
+        });
+        status.unwrap()
+    }
+}
+
+impl Client {
+    fn new(writer: impl Write + Send + 'static, reader: impl Read + Send + 'static) -> Self {
+        let (sender, messages) = channel();
+        thread::spawn(move || {
+            let mut reader = BufReader::new(reader);
+            while let Some(message) = read_frame(&mut reader) {
+                if sender.send(message).is_err() {
+                    break;
+                }
+            }
+        });
+        Self { writer: Some(Box::new(writer)), messages, early: Vec::new(), last_id: 0, socket: None }
+    }
+
+    /// Sends bytes as they are.
+    pub(crate) fn send_bytes(&mut self, bytes: &[u8]) {
+        let writer = self.writer.as_mut().unwrap();
+        writer.write_all(bytes).unwrap();
+        writer.flush().unwrap();
+    }
+
+    /// Sends a text in a frame.
+    pub(crate) fn send_text(&mut self, text: &str) {
+        self.send_bytes(format!("Content-Length: {}\r\n\r\n{text}", text.len()).as_bytes());
+    }
+
+    pub(crate) fn notify(&mut self, method: &str, params: &Value) {
+        self.send_text(&json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string());
+    }
+
+    /// Sends a request. Returns its id.
+    pub(crate) fn request(&mut self, method: &str, params: &Value) -> u64 {
+        self.last_id += 1;
+        let id = self.last_id;
+        self.send_text(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string());
+        id
+    }
+
+    /// Sends a command. Returns the id of the request.
+    pub(crate) fn command(&mut self, command: &str, argument: &Value) -> u64 {
+        let params = json!({ "command": command, "arguments": [argument] });
+        self.request("workspace/executeCommand", &params)
+    }
+
+    /// Returns the next message, or `None` after the end of the output.
+    pub(crate) fn next(&mut self) -> Option<Value> {
+        if !self.early.is_empty() {
+            return Some(self.early.remove(0));
+        }
+        match self.messages.recv_timeout(PATIENCE) {
+            Ok(message) => Some(message),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => panic!("no message arrived within {PATIENCE:?}"),
+        }
+    }
+
+    /// Returns the first message that `is_wanted` accepts. The other messages remain for later calls.
+    pub(crate) fn wait_for(&mut self, is_wanted: impl Fn(&Value) -> bool) -> Value {
+        let mut others = Vec::new();
+        loop {
+            let Some(message) = self.next() else { panic!("the output ended after {others:#?}") };
+            if is_wanted(&message) {
+                others.append(&mut self.early);
+                self.early = others;
+                return message;
+            }
+            others.push(message);
+        }
+    }
+
+    /// Returns the next notification of a method, without `kaiak/stream/`. The other messages remain.
+    pub(crate) fn notification(&mut self, name: &str) -> Value {
+        let method = format!("kaiak/stream/{name}");
+        self.wait_for(|message| message["method"] == method)["params"]["content"].clone()
+    }
+
+    /// Returns the response of a request.
+    pub(crate) fn response(&mut self, id: u64) -> Value {
+        self.wait_for(|message| message.get("method").is_none() && message["id"] == id)
+    }
+
+    /// Returns all messages up to the response of a request: the notifications, and the response.
+    pub(crate) fn run(&mut self, id: u64) -> (Vec<Value>, Value) {
+        let mut notifications = Vec::new();
+        loop {
+            let Some(message) = self.next() else { panic!("the output ended after {notifications:#?}") };
+            if message.get("method").is_none() && message["id"] == id {
+                return (notifications, message);
+            }
+            notifications.push(message);
+        }
+    }
+
+    /// Runs a command to its response.
+    pub(crate) fn call(&mut self, command: &str, argument: &Value) -> Value {
+        let id = self.command(command, argument);
+        self.response(id)
+    }
+
+    /// Returns the result of a configuration, which must succeed.
+    pub(crate) fn configure(&mut self, configuration: &Value) -> Value {
+        let response = self.call("kaiak/configure", &json!({ "configuration": configuration }));
+        assert_eq!(response["result"]["status"], "success", "{response}");
+        response["result"].clone()
+    }
+
+    /// Answers a question.
+    pub(crate) fn answer(&mut self, interaction_id: &Value, approved: bool) -> Value {
+        let data = json!({ "approved": approved });
+        let params = json!({ "interaction_id": interaction_id, "response_type": "approval", "response_data": data });
+        let id = self.request("kaiak/interaction/respond", &params);
+        self.response(id)
+    }
+
+    /// Waits for the next question, and answers it. Returns the question.
+    pub(crate) fn approve(&mut self, approved: bool) -> Value {
+        let question = self.notification("user_interaction");
+        let answer = self.answer(&question["interaction_id"], approved);
+        assert_eq!(answer["result"]["status"], "processed", "{answer}");
+        question
+    }
+
+    /// Ends the input of the server.
+    pub(crate) fn close(&mut self) {
+        self.writer = None;
+    }
+}
+
+/// Returns the argument of `kaiak/generate_fix` for rules.
+pub(crate) fn fix(session_id: &str, rules: &[&str]) -> Value {
+    let incidents: Vec<Value> =
+        rules.iter().enumerate().map(|(number, rule)| incident(&format!("incident-{number}"), rule)).collect();
+    json!({ "session_id": session_id, "incidents": incidents })
+}
+
+/// Returns an incident.
+pub(crate) fn incident(id: &str, rule: &str) -> Value {
+    json!({
+        "id": id,
+        "rule_id": rule,
+        "message": "A place that must change",
+        "description": "",
+        "effort": "trivial",
+        "severity": "warning",
+    })
+}
+
+/// Reads a frame. All bytes of the output must belong to frames.
+fn read_frame(reader: &mut impl BufRead) -> Option<Value> {
+    let mut header = String::new();
+    if reader.read_line(&mut header).ok()? == 0 {
+        return None;
+    }
+    let length = header.strip_prefix("Content-Length: ").and_then(|length| length.strip_suffix("\r\n"));
+    let length: usize =
+        length.and_then(|length| length.parse().ok()).unwrap_or_else(|| panic!("no header: {header:?}"));
+    let mut blank = String::new();
+    reader.read_line(&mut blank).unwrap();
+    assert_eq!(blank, "\r\n");
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    let message: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(message["jsonrpc"], "2.0", "{message}");
+    Some(message)
+}
+
+/// Waits until a condition is true.
+pub(crate) fn wait_until(mut is_true: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_true() {
+        assert!(start.elapsed() < PATIENCE, "the condition is not true after {PATIENCE:?}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Returns whether a text is a time in UTC, such as `2025-12-24T10:30:00Z`.
+pub(crate) fn is_time(value: &Value) -> bool {
+    let form = "dddd-dd-ddTdd:dd:ddZ";
+    let fits = |(byte, form): (u8, u8)| if form == b'd' { byte.is_ascii_digit() } else { byte == form };
+    value.as_str().is_some_and(|text| text.len() == form.len() && text.bytes().zip(form.bytes()).all(fits))
+}
+
+/// Returns whether a path exists, without following a link.
+pub(crate) fn exists(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}

@@ -1,0 +1,216 @@
+//! Questions and their answers.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::harness::{Client, OTHER_SESSION, SESSION, fix, is_time, socket, stdio, stdio_with};
+
+const SERVLET: &str = "import javax.servlet.Filter;\n";
+const FIXED_SERVLET: &str = "import jakarta.servlet.Filter;\n";
+
+fn respond(client: &mut Client, params: &Value) -> Value {
+    let id = client.request("kaiak/interaction/respond", params);
+    client.response(id)
+}
+
+fn approval(interaction_id: &Value) -> Value {
+    json!({ "interaction_id": interaction_id, "response_type": "approval", "response_data": { "approved": true } })
+}
+
+#[test]
+fn k23_k29_a_question_is_answered_on_its_own_connection_while_the_request_runs() {
+    let (server, mut client) = stdio();
+    server.put("src/A.java", SERVLET);
+    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let question = client.notification("user_interaction");
+    assert_eq!(question["options"], json!(["approve", "deny"]));
+    assert_eq!(question["default_response"], "deny");
+    assert_eq!(question["timeout"], 30);
+    let answer = respond(&mut client, &approval(&question["interaction_id"]));
+    assert_eq!(answer["result"]["interaction_id"], question["interaction_id"]);
+    assert_eq!(answer["result"]["status"], "processed");
+    assert!(is_time(&answer["result"]["responded_at"]), "{answer}");
+    assert_eq!(client.response(id)["result"]["status"], "completed");
+    assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
+}
+
+#[test]
+fn k29_a_question_is_answered_as_a_command_or_by_a_notification() {
+    for as_notification in [false, true] {
+        let (server, mut client) = stdio();
+        server.put("src/A.java", SERVLET);
+        let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+        let question = client.notification("user_interaction");
+        let answer = approval(&question["interaction_id"]);
+        if as_notification {
+            let params = json!({ "command": "kaiak/interaction/respond", "arguments": [answer] });
+            client.notify("workspace/executeCommand", &params);
+        } else {
+            let response = client.call("kaiak/interaction/respond", &answer);
+            assert_eq!(response["result"]["status"], "processed", "{response}");
+        }
+        client.response(id);
+        assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
+    }
+}
+
+#[test]
+fn k29_a_question_is_answered_on_another_connection_of_the_socket() {
+    let server = socket();
+    server.put("src/A.java", SERVLET);
+    let (mut asked, mut answering) = (server.connect(), server.connect());
+    let id = asked.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let question = asked.notification("user_interaction");
+    answering.answer(&question["interaction_id"], true);
+    asked.response(id);
+    assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
+}
+
+#[test]
+fn an_unknown_question_is_answered_with_32009() {
+    let (server, mut client) = stdio();
+    server.put("src/A.java", SERVLET);
+    client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let question = client.notification("user_interaction");
+    for id in ["interaction-999", "interaction-", "interaction-01", "interaction-+1", "interaction-0", "x"] {
+        let response = respond(&mut client, &approval(&json!(id)));
+        assert_eq!(response["error"]["code"], -32009, "{id}: {response}");
+        assert_eq!(response["error"]["message"], "Interaction not found");
+        assert_eq!(response["error"]["data"]["interaction_id"], id);
+    }
+    let mut of_another_session = approval(&question["interaction_id"]);
+    of_another_session["session_id"] = json!(OTHER_SESSION);
+    assert_eq!(respond(&mut client, &of_another_session)["error"]["code"], -32009);
+    assert_eq!(server.read("src/A.java"), SERVLET);
+}
+
+#[test]
+fn a_second_answer_is_answered_with_32010() {
+    let (server, mut client) = stdio();
+    server.put("src/A.java", SERVLET);
+    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let question = client.approve(false);
+    let response = client.answer(&question["interaction_id"], true);
+    assert_eq!(response["error"]["code"], -32010, "{response}");
+    assert_eq!(response["error"]["message"], "Interaction already responded");
+    client.response(id);
+    let response = client.answer(&question["interaction_id"], true);
+    assert_eq!(response["error"]["code"], -32010, "{response}");
+    assert_eq!(server.read("src/A.java"), SERVLET);
+}
+
+#[test]
+fn an_invalid_answer_is_answered_with_32011_and_the_question_stays_open() {
+    let (server, mut client) = stdio();
+    server.put("src/A.java", SERVLET);
+    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let question = client.notification("user_interaction");
+    for (kind, data, field) in [
+        (json!("approval"), json!({}), "response_data.approved"),
+        (json!("approval"), json!({ "approved": "yes" }), "response_data.approved"),
+        (json!("approval"), json!(true), "response_data"),
+        (json!("choice"), json!({ "choice": "edit" }), "response_data.choice"),
+        (json!("input"), json!({ "text": "allow_always" }), "response_data.text"),
+        (json!("shout"), json!({}), "response_type"),
+        (Value::Null, json!({ "approved": true }), "response_type"),
+    ] {
+        let params =
+            json!({ "interaction_id": question["interaction_id"], "response_type": kind, "response_data": data });
+        let response = respond(&mut client, &params);
+        assert_eq!(response["error"]["code"], -32011, "{params}: {response}");
+        assert_eq!(response["error"]["data"]["field"], field, "{params}");
+    }
+    let choice = json!({
+        "interaction_id": question["interaction_id"],
+        "session_id": SESSION.to_uppercase(),
+        "response_type": "choice",
+        "response_data": { "choice": "approve" },
+        "timestamp": "2025-12-24T10:30:00Z",
+    });
+    assert_eq!(respond(&mut client, &choice)["result"]["status"], "processed");
+    client.response(id);
+    assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
+}
+
+#[test]
+fn an_answer_without_the_id_of_a_question_is_answered_with_32602() {
+    let (_server, mut client) = stdio();
+    for params in [json!({}), json!({ "interaction_id": 1 }), json!([]), json!({ "interaction_id": "" })] {
+        assert_eq!(respond(&mut client, &params)["error"]["code"], -32602, "{params}");
+    }
+}
+
+#[test]
+fn silence_denies_and_sends_interaction_timeout_and_a_late_answer_gets_32010() {
+    let (server, mut client) = stdio_with(&["--interaction-timeout", "1"]);
+    server.put("src/A.java", SERVLET);
+    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let question = client.notification("user_interaction");
+    assert_eq!(question["timeout"], 1);
+    let event = client.notification("system");
+    assert_eq!((&event["level"], &event["component"]), (&json!("warning"), &json!("interaction")));
+    let interaction_id = question["interaction_id"].as_str().unwrap();
+    let expected = format!("interaction_timeout: {interaction_id} has no answer after 1 s; default_action: deny");
+    assert_eq!(event["message"], expected);
+    assert_eq!(client.answer(&question["interaction_id"], true)["error"]["code"], -32010);
+    assert_eq!(client.response(id)["result"]["status"], "completed");
+    assert_eq!(server.read("src/A.java"), SERVLET);
+}
+
+#[test]
+fn an_open_question_blocks_neither_another_session_nor_another_command() {
+    let server = socket();
+    server.put("src/A.java", SERVLET);
+    let (mut one, mut two) = (server.connect(), server.connect());
+    let waiting = one.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let question = one.notification("user_interaction");
+    two.configure(&json!({}));
+    assert_eq!(two.call("kaiak/generate_fix", &fix(OTHER_SESSION, &["by-hand"]))["result"]["status"], "completed");
+    // A second session on the same connection.
+    let session = "550e8400-e29b-41d4-a716-446655440002";
+    assert_eq!(one.call("kaiak/generate_fix", &fix(session, &["by-hand"]))["result"]["status"], "completed");
+    one.answer(&question["interaction_id"], true);
+    assert_eq!(one.response(waiting)["result"]["status"], "completed");
+    assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
+}
+
+#[test]
+fn two_sessions_ask_at_once_and_each_answer_reaches_its_own_question() {
+    let server = socket();
+    server.put("src/A.java", SERVLET);
+    server.put("src/a.properties", "old.name=1\n");
+    let (mut one, mut two) = (server.connect(), server.connect());
+    let first = one.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let second = two.command("kaiak/generate_fix", &fix(OTHER_SESSION, &["old-property"]));
+    let (question, other) = (one.notification("user_interaction"), two.notification("user_interaction"));
+    assert_ne!(question["interaction_id"], other["interaction_id"]);
+    two.answer(&other["interaction_id"], false);
+    two.response(second);
+    one.answer(&question["interaction_id"], true);
+    one.response(first);
+    assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
+    assert_eq!(server.read("src/a.properties"), "old.name=1\n");
+}
+
+#[test]
+fn a_client_that_vanishes_while_its_question_is_open_releases_the_session() {
+    let server = socket();
+    server.put("src/A.java", SERVLET);
+    let mut gone = server.connect();
+    gone.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let question = gone.notification("user_interaction");
+    drop(gone);
+    let mut client = server.connect();
+    // The link of the first client has its grace, so the session may still be in use.
+    let deleted = loop {
+        let response = client.call("kaiak/delete_session", &json!({ "session_id": SESSION }));
+        if response["error"]["code"] != -32016 {
+            break response;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert_eq!(deleted["result"]["status"], "deleted", "{deleted}");
+    assert_eq!(client.answer(&question["interaction_id"], true)["error"]["code"], -32010);
+    assert_eq!(server.read("src/A.java"), SERVLET);
+}

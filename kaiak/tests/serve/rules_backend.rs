@@ -1,0 +1,185 @@
+//! `kaiak/generate_fix` with the backend `rules`.
+
+use serde_json::{Value, json};
+
+use crate::harness::{SESSION, fix, incident, is_time, stdio};
+
+const SERVLET: &str = "import javax.servlet.Filter;\n\nclass A {}\n";
+const FIXED_SERVLET: &str = "import jakarta.servlet.Filter;\n\nclass A {}\n";
+
+fn contents<'a>(notifications: &'a [Value], name: &str) -> Vec<&'a Value> {
+    let method = format!("kaiak/stream/{name}");
+    let found = notifications.iter().filter(|notification| notification["method"] == method);
+    found.map(|notification| &notification["params"]["content"]).collect()
+}
+
+#[test]
+fn k10_k11_k12_an_approved_fix_is_applied_and_the_response_follows_it() {
+    let (server, mut client) = stdio();
+    server.put("src/A.java", SERVLET);
+    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let question = client.approve(true);
+    assert_eq!(question["interaction_type"], "file_approval");
+    assert_eq!(question["prompt"], "Apply this fix to src/A.java?");
+    let response = client.response(id);
+    assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
+    let result = &response["result"];
+    assert_eq!(result["session_id"], SESSION);
+    assert_eq!(result["status"], "completed");
+    assert_eq!(result["incident_count"], 1);
+    assert!(is_time(&result["completed_at"]), "{result}");
+    assert!(result["request_id"].as_str().unwrap().starts_with("req-"), "{result}");
+}
+
+#[test]
+fn a_denied_fix_leaves_the_file() {
+    let (server, mut client) = stdio();
+    server.put("src/A.java", SERVLET);
+    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    client.approve(false);
+    let (notifications, response) = client.run(id);
+    assert_eq!(response["result"]["status"], "completed", "{response}");
+    assert_eq!(server.read("src/A.java"), SERVLET);
+    let summary = contents(&notifications, "system").pop().unwrap().clone();
+    assert_eq!(summary["message"], "0 of 1 incidents fixed, 1 not fixed");
+}
+
+#[test]
+fn auto_apply_safe_fixes_applies_only_fixes_of_low_risk_without_a_question() {
+    let (server, mut client) = stdio();
+    server.put("src/A.java", SERVLET);
+    server.put("src/a.properties", "old.name=1\n");
+    let mut argument = fix(SESSION, &["servlet-import", "old-property"]);
+    argument["options"] = json!({ "auto_apply_safe_fixes": true });
+    let id = client.command("kaiak/generate_fix", &argument);
+    let question = client.approve(true);
+    assert_eq!(question["prompt"], "Apply this fix to src/a.properties?");
+    let (notifications, _) = client.run(id);
+    assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
+    assert_eq!(server.read("src/a.properties"), "new.name=1\n");
+    let proposals = contents(&notifications, "file_modification");
+    let proposals: Vec<_> =
+        proposals.iter().map(|content| (&content["risk_level"], &content["requires_approval"])).collect();
+    assert_eq!(proposals, [(&json!("low"), &json!(false)), (&json!("medium"), &json!(true))]);
+    assert_eq!(contents(&notifications, "system").pop().unwrap()["message"], "2 of 2 incidents fixed, 0 not fixed");
+}
+
+#[test]
+fn the_permission_allow_applies_all_fixes_without_a_question() {
+    let (server, mut client) = stdio();
+    server.put("src/a.properties", "old.name=1\nobsolete=2\nb=3\n");
+    client.configure(&json!({ "permissions": { "tool_permissions": { "write_file": "allow" } } }));
+    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["drop-line", "old-property"]));
+    let (notifications, response) = client.run(id);
+    assert_eq!(response["result"]["status"], "completed", "{response}");
+    assert_eq!(contents(&notifications, "user_interaction").len(), 0);
+    assert_eq!(server.read("src/a.properties"), "new.name=1\nb=3\n");
+}
+
+#[test]
+fn a_denied_tool_never_runs_and_its_status_is_denied() {
+    for tool in ["write_file", "read_file"] {
+        let (server, mut client) = stdio();
+        server.put("src/A.java", SERVLET);
+        client.configure(&json!({ "permissions": { "tool_permissions": { tool: "deny" } } }));
+        let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+        let (notifications, response) = client.run(id);
+        assert_eq!(response["result"]["status"], "completed", "{response}");
+        assert_eq!(server.read("src/A.java"), SERVLET);
+        let calls = contents(&notifications, "tool_call");
+        let statuses: Vec<_> =
+            calls.iter().filter(|call| call["tool_name"] == tool).map(|call| &call["status"]).collect();
+        assert_eq!(statuses, ["denied"]);
+        assert_eq!(contents(&notifications, "error")[0]["error_code"], "TOOL_DENIED");
+        assert_eq!(contents(&notifications, "user_interaction").len(), 0);
+    }
+}
+
+#[test]
+fn a_rule_without_a_mechanical_fix_is_a_recoverable_error_and_the_next_incident_is_fixed() {
+    let (server, mut client) = stdio();
+    server.put("src/A.java", "import javax.servlet.Filter;\nlegacyCall();\n");
+    client.configure(&json!({ "permissions": { "tool_permissions": { "write_file": "allow" } } }));
+    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["by-hand", "no-such-rule", "servlet-import"]));
+    let (notifications, response) = client.run(id);
+    assert_eq!(response["result"]["incident_count"], 3, "{response}");
+    let errors = contents(&notifications, "error");
+    assert_eq!(errors.len(), 2);
+    for error in errors {
+        assert_eq!((&error["error_code"], &error["recoverable"]), (&json!("NO_MECHANICAL_FIX"), &json!(true)));
+        assert!(error["suggested_action"].is_string() && error["details"].is_string(), "{error}");
+    }
+    assert_eq!(contents(&notifications, "system").pop().unwrap()["message"], "1 of 3 incidents fixed, 2 not fixed");
+    assert_eq!(server.read("src/A.java"), "import jakarta.servlet.Filter;\nlegacyCall();\n");
+}
+
+#[test]
+fn many_incidents_in_one_file_are_fixed_at_their_own_lines() {
+    let (server, mut client) = stdio();
+    let lines: String = (0..100).map(|number| format!("obsolete.{number}=1\nkept.{number}=2\n")).collect();
+    let path = server.put("src/a.properties", &lines);
+    client.configure(&json!({ "permissions": { "tool_permissions": { "write_file": "allow" } } }));
+    let incidents: Vec<Value> = (0..99)
+        .map(|number| {
+            let mut incident = incident(&format!("incident-{number}"), "drop-line");
+            incident["uri"] = json!(format!("file://{}", path.display()));
+            incident["lineNumber"] = json!(number * 2 + 1);
+            incident
+        })
+        .collect();
+    let id = client.command("kaiak/generate_fix", &json!({ "session_id": SESSION, "incidents": incidents }));
+    let (notifications, response) = client.run(id);
+    assert_eq!(response["result"]["incident_count"], 99, "{response}");
+    assert_eq!(contents(&notifications, "system").pop().unwrap()["message"], "99 of 99 incidents fixed, 0 not fixed");
+    let mut expected: String = (0..99).map(|number| format!("kept.{number}=2\n")).collect();
+    expected.push_str("obsolete.99=1\nkept.99=2\n");
+    assert_eq!(server.read("src/a.properties"), expected);
+}
+
+#[test]
+fn a_file_that_changes_while_its_question_is_open_is_not_overwritten() {
+    let (server, mut client) = stdio();
+    server.put("src/A.java", SERVLET);
+    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let question = client.notification("user_interaction");
+    let changed = format!("{SERVLET}// changed\n");
+    server.put("src/A.java", &changed);
+    client.answer(&question["interaction_id"], true);
+    let (notifications, response) = client.run(id);
+    assert_eq!(response["error"]["code"], -32012, "{response}");
+    assert_eq!(response["error"]["message"], "File modification failed");
+    assert_eq!(response["error"]["data"]["files"][0]["file_path"], "src/A.java");
+    assert_eq!(contents(&notifications, "error")[0]["error_code"], "FILE_MODIFICATION_FAILED");
+    assert_eq!(server.read("src/A.java"), changed);
+}
+
+#[test]
+fn the_passed_limit_of_turns_or_of_tool_calls_is_answered_with_32015() {
+    for (configuration, field) in [
+        (json!({ "session": { "max_turns": 1 } }), "session.max_turns"),
+        (json!({ "tools": { "max_tool_calls": 1 } }), "tools.max_tool_calls"),
+    ] {
+        let (server, mut client) = stdio();
+        server.put("src/A.java", SERVLET);
+        client.configure(&configuration);
+        let id = client.command("kaiak/generate_fix", &fix(SESSION, &["by-hand", "servlet-import"]));
+        let (_, response) = client.run(id);
+        assert_eq!((&response["error"]["code"], &response["error"]["data"]["field"]), (&json!(-32015), &json!(field)));
+        assert_eq!(server.read("src/A.java"), SERVLET);
+    }
+}
+
+#[test]
+fn a_thousand_incidents_are_processed_and_one_more_is_refused() {
+    let (_server, mut client) = stdio();
+    let rules = vec!["by-hand"; 1_000];
+    let id = client.command("kaiak/generate_fix", &fix(SESSION, &rules));
+    let (_, response) = client.run(id);
+    assert_eq!(response["result"]["incident_count"], 1_000, "{response}");
+    let rules = vec!["by-hand"; 1_001];
+    let response = client.call("kaiak/generate_fix", &fix(SESSION, &rules));
+    assert_eq!(
+        (&response["error"]["code"], &response["error"]["data"]["field"]),
+        (&json!(-32602), &json!("incidents"))
+    );
+}
