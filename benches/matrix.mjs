@@ -14,8 +14,8 @@ const everywhere = [...sameOrigin, "far-frame", "port-far-frame"];
 /**
  * The libraries, in the order of the table. `boundaries` lists the boundaries that a library supports. `transfers` is
  * the direction in which the library can transfer a buffer: "both", "params" or undefined. `excluded` lists the
- * workloads that the library does not run, and the boundaries at which it runs none. `own` marks Portway, and `peer`
- * marks libraries of other authors.
+ * workloads that the library does not run, and the boundaries at which it runs none. `own` marks Portway, and
+ * `isRival` marks libraries of other authors.
  */
 export const libraries = [
   {
@@ -83,14 +83,14 @@ export const libraries = [
     boundaries: ["worker", ...ports],
     excluded: ["clone", "transfer-params", "objects", "pending", "mixed-sizes", "transfer-results", "stream", "node"],
   },
-  { id: "comlink", title: "Comlink", peer: true, boundaries: everywhere, transfers: "both", excluded: ["stream"] },
-  { id: "penpal", title: "Penpal", peer: true, boundaries: everywhere, transfers: "both", excluded: ["stream"] },
-  { id: "post-me", title: "post-me", peer: true, boundaries: everywhere, transfers: "both", excluded: ["stream"] },
-  { id: "birpc", title: "birpc", peer: true, boundaries: everywhere, excluded: ["stream"] },
+  { id: "comlink", title: "Comlink", isRival: true, boundaries: everywhere, transfers: "both", excluded: ["stream"] },
+  { id: "penpal", title: "Penpal", isRival: true, boundaries: everywhere, transfers: "both", excluded: ["stream"] },
+  { id: "post-me", title: "post-me", isRival: true, boundaries: everywhere, transfers: "both", excluded: ["stream"] },
+  { id: "birpc", title: "birpc", isRival: true, boundaries: everywhere, excluded: ["stream"] },
   {
     id: "json-rpc-2.0",
     title: "json-rpc-2.0",
-    peer: true,
+    isRival: true,
     boundaries: everywhere,
     transfers: "params",
     excluded: ["stream"],
@@ -99,7 +99,7 @@ export const libraries = [
   {
     id: "vscode-jsonrpc",
     title: "vscode-jsonrpc",
-    peer: true,
+    isRival: true,
     boundaries: [...workers, ...ports],
     excluded: ["stream", "node"],
   },
@@ -107,7 +107,7 @@ export const libraries = [
   {
     id: "capnweb",
     title: "Cap'n Web",
-    peer: true,
+    isRival: true,
     boundaries: ports,
     excluded: ["clone", "transfer-params", "pending", "mixed-sizes", "stream"],
   },
@@ -115,7 +115,7 @@ export const libraries = [
   {
     id: "kkrpc",
     title: "kkrpc",
-    peer: true,
+    isRival: true,
     boundaries: ["worker"],
     excluded: ["clone", "transfer-params", "pending", "mixed-sizes", "stream", "loopback"],
   },
@@ -260,13 +260,16 @@ function runsWorkload({ id: library, transfers, excluded, boundaries: boundaryId
   return ["loopback", "node"].includes(boundary) || boundaryIds.includes(boundary);
 }
 
-/** Returns the plan of a run: the boundaries with their workloads, and the libraries of each workload. */
+/**
+ * Returns the plan of a run: each boundary with its cells. A cell is a workload with its number of rounds and the
+ * libraries that run it. Engines other than Chromium run only the workloads A, B and E.
+ */
 export function makePlan({ only, boundary, library, rounds, quick, engine, old }) {
   const isSelected = ({ id, letter }) => only === undefined || only.includes(id) || only.includes(letter);
   const selected = workloads
     .filter(isSelected)
     .filter(({ letter }) => engine === "chromium" || ["A", "B", "E"].includes(letter));
-  const boundaryIds = Object.keys(boundaries).filter((place) => boundary === undefined || boundary.includes(place));
+  const boundaryIds = Object.keys(boundaries).filter((id) => boundary === undefined || boundary.includes(id));
   const isChosen = ({ id }) => library === undefined || library.includes(id) || BASELINES.includes(id);
   const chosen = libraries.filter((one) => (OLD.includes(one.id) ? old !== undefined : isChosen(one)));
   return boundaryIds.flatMap((place) => {

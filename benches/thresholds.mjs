@@ -9,18 +9,18 @@ const isWindow = (boundary) => boundary === "frame" || boundary === "far-frame";
 
 /**
  * The promises. With `base`, the value is a ratio. The value must be at most `max`, or at least `min`. With the base
- * `peers`, the ratio of Portway to each of these libraries must be less than 1.
+ * `rivals`, the ratio of Portway to each library of another author must be less than 1, and `max` is not used.
  */
 const PROMISES = [
   ...["sequential"].flatMap((workload) => [
     ...OWN.map((library) => ({ workload, library, metric: "us", base: "handwritten-envelope", max: 1.15 })),
     ...OWN.map((library) => ({ workload, library, metric: "us", base: "reference-library", max: 1 })),
-    ...OWN.map((library) => ({ workload, library, metric: "us", base: "peers", max: 1 })),
+    ...OWN.map((library) => ({ workload, library, metric: "us", base: "rivals", max: 1 })),
   ]),
   { workload: "concurrent-10k", library: "portway", metric: "us", base: "postmessage", max: 0.2 },
   { workload: "concurrent-10k", library: "portway", metric: "us", base: "reference-library", max: 0.15 },
   { workload: "concurrent-10k", library: "portway-off", metric: "us", base: "handwritten-envelope", max: 1.15 },
-  { workload: "concurrent-10k", library: "portway-off", metric: "us", base: "peers", max: 1 },
+  { workload: "concurrent-10k", library: "portway-off", metric: "us", base: "rivals", max: 1 },
   { workload: "concurrent-1k", library: "portway-off", metric: "us", base: "handwritten-envelope", max: 1.15 },
   ...OWN.flatMap((library) => [
     { workload: "clone", library, metric: "us", base: "handwritten-envelope", max: 1.1 },
@@ -65,11 +65,11 @@ function judge(promise, cell) {
   const { library, metric, base, max, min } = promise;
   const text = textOf(promise, cell.boundary);
   const limit = max === undefined ? `>= ${min}` : `<= ${max}`;
-  if (base === "peers") {
-    const rivals = peersOf(cell, library, metric);
+  if (base === "rivals") {
+    const rivals = ratiosToRivals(cell, library, metric);
     if (rivals.length === 0) return undefined;
     const worst = rivals.reduce((a, b) => (a.median > b.median ? a : b));
-    return { text, measured: `${worst.median.toFixed(3)} (${worst.peer})`, limit: "< 1", ok: worst.median < 1 };
+    return { text, measured: `${worst.median.toFixed(3)} (${worst.rival})`, limit: "< 1", ok: worst.median < 1 };
   }
   const value =
     base === undefined ? quartiles(valuesOf(cell, library, metric) ?? [NaN]) : ratio(cell, library, base, metric);
@@ -80,15 +80,15 @@ function judge(promise, cell) {
 }
 
 /**
- * Returns the ratio of Portway to each other library. Between windows, Penpal creates a port, as `connect` of Portway
- * does. At these boundaries, Penpal is therefore compared with `connect`.
+ * Returns the ratio of Portway to each library of another author. Between windows, Penpal creates a port, as `connect`
+ * of Portway does. At these boundaries, Penpal is therefore compared with `connect`.
  */
-function peersOf(cell, library, metric) {
-  return libraries.flatMap(({ id, peer, title }) => {
-    if (!peer) return [];
+function ratiosToRivals(cell, library, metric) {
+  return libraries.flatMap(({ id, isRival, title }) => {
+    if (!isRival) return [];
     const ours = id === "penpal" && isWindow(cell.boundary) ? "portway-connect" : library;
     const measured = ratio(cell, ours, id, metric);
-    return measured === undefined ? [] : [{ ...measured, peer: title }];
+    return measured === undefined ? [] : [{ ...measured, rival: title }];
   });
 }
 
@@ -96,7 +96,7 @@ function textOf({ workload, library, metric, base, unit }, boundary) {
   const { id, metrics } = workloads.find(({ id }) => id === workload);
   const place = boundary === undefined ? "" : `, ${boundaries[boundary].short}`;
   const what = metrics.length > 1 ? ` ${metric}` : "";
-  const beside = base === undefined ? unit : base === "peers" ? "x the fastest other library" : `x ${base}`;
+  const beside = base === undefined ? unit : base === "rivals" ? "x the fastest other library" : `x ${base}`;
   return `${id}${what}${place}: ${libraries.find(({ id }) => id === library).title}, ${beside}`;
 }
 

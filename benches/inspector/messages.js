@@ -27,7 +27,7 @@ const LENGTHS = [
 ];
 const START = 1_796_000_000_000_000;
 
-/** Returns a function that returns numbers from 0 to 1. The numbers of equal seeds are equal. */
+/** Returns a random number generator: a function that returns numbers from 0 to 1. Equal seeds yield equal numbers. */
 function randomOf(seed) {
   let state = seed;
   return () => {
@@ -56,7 +56,7 @@ function contentOf(random, n) {
   return content;
 }
 
-/** Makes messages. Each result is a pair of the direction and the value. */
+/** Makes messages. Each call of `next` returns a pair: the direction of a message, and its value. */
 export class Messages {
   #random = randomOf(20_261_201);
   #n = 0;

@@ -1,5 +1,5 @@
-// Runs in the page of the inspector, beside its own scripts. It measures one part of the workload, and posts the
-// results, because no debugging client can read them.
+// Runs in the page of the inspector, beside the scripts of the page. This script measures one part of the workload. It
+// posts the results, because the browser runs without a debugging client, which could read them.
 
 // This import is the first, because it must record the wasm instance of the inspector.
 import { wasmBytes } from "./memory.js";
@@ -7,7 +7,7 @@ import { Frames, bareFrames, nextFrame, nextTask, painted, slowness, summaryOf }
 import { COMMON, RARE, largeText, recordsOf } from "./messages.js";
 
 const COUNT = 100_000;
-/** The number of records that are made, copied and passed at a time. */
+/** The number of records that are cloned in one task. */
 const PART = 2_000;
 const STEADY_FRAMES = 150;
 /** The pixels that a frame of steady scrolling moves. */
@@ -145,7 +145,10 @@ function type(field, text) {
   input.dispatchEvent(new Event("input", { bubbles: true, composed: true }));
 }
 
-/** Returns the times from the change of a filter until the result is known, and until the result is drawn. */
+/**
+ * Returns the times from the change of a filter until the result is known, and until the result is drawn. The result is
+ * known once `expected` rows match. Without `expected`, it is known once fewer than all rows match.
+ */
 async function filter(model, change, expected) {
   await painted();
   const isDone = () => (expected === undefined ? model.counts().all < COUNT : model.counts().all === expected);

@@ -1,9 +1,14 @@
 // The promises of the workload `inspector`, and the checks of measured values against them.
 //
-// Other programs on the machine delay the page. So each part of the workload also measures a bare page, which does
-// nothing except a fixed task in each frame, and a fixed computation. `slowness` is the mean time of the computation,
-// divided by its shortest time: 1 on an idle machine. A limit on a time is multiplied by `slowness`. A limit on frames
-// is multiplied by `frameFactor`, which compares the frames of the bare page with frames of 60 Hz.
+// Other programs on the machine delay the page. So each part of the workload also measures the load of the machine, in
+// two ways. One is the frames of a bare page, which does nothing except a fixed task in each frame. The other is
+// `slowness`: the mean time of a fixed computation, divided by its shortest time. It is 1 on an idle machine.
+//
+// The member `by` of a promise selects the effect of the load on the limit:
+// - `slowness` multiplies a limit on a time by `slowness`, and divides a limit on a rate.
+// - `frames` multiplies the limit by `frameFactor`, which compares the frames of the bare page with frames of 60 Hz.
+// - `longest` raises the limit to the longest frame of the bare page.
+// Without `by`, the limit does not depend on the load.
 
 import { quantile } from "../statistics.mjs";
 

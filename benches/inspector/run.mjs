@@ -1,7 +1,7 @@
 // The benchmark of the inspector's page, in Chromium:
 // `node benches/inspector/run.mjs [--rounds N] [--quick] [--check] [--part list|large|flat]`. Each round loads the
-// built page anew, and measures 100 000 messages and messages of 5 MB. At the end, messages arrive at a steady rate for
-// 30 minutes, or with `--quick` for one. The script prints a summary, and writes all rounds to
+// built page anew, and measures 100 000 messages and messages of 5 MB. After the rounds, messages arrive at a steady
+// rate for 30 minutes, or for one minute with `--quick`. The script prints a summary, and writes all rounds to
 // target/bench/inspector.json.
 
 import { createReadStream, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ const FLAT_SECONDS = 1_800;
 const FLAT_SECONDS_QUICK = 60;
 const PER_SECOND = 1_000;
 const TIMEOUT_MS = 240_000;
-/** A machine whose `slowness` is larger counts as busy. */
+/** A machine whose `slowness` is larger than this number counts as busy. */
 const BUSY = 1.15;
 
 const root = fileURLToPath(new URL("../../", import.meta.url));

@@ -1,5 +1,6 @@
 // Sends messages over a tapped transport at a steady rate. The inspector reads the records of the tap over a
-// BroadcastChannel, as it reads those of any page of its origin. The page sends the rate; 0 is a pause.
+// BroadcastChannel, as it does for every page and worker of the same origin. `page.js` sends the rate in messages per
+// second. The rate 0 pauses the stream.
 
 import { tap } from "/pkg/tap.js";
 import { Messages } from "./messages.js";

@@ -1,9 +1,9 @@
 // The functions `post` and `listen`, for libraries that require the application to post and to receive messages.
 
 /**
- * Returns the channel of the client or of the server. `kind` is the kind of `target`: a port, a worker, this worker
- * (`self`), the window of an iframe (`frame`) or the parent window. A channel to a window ignores messages from other
- * windows and origins, unless `isBare` is set.
+ * Returns the channel of one side: the client or the server. `kind` is the kind of `target`: a port, a worker, this
+ * worker (`self`), the window of an iframe (`frame`) or the parent window. A channel to a window ignores messages from
+ * other windows and origins, unless `isBare` is set.
  */
 export function channelOf({ kind, target, origin }, isBare = false) {
   const isWindow = kind === "frame" || kind === "parent";

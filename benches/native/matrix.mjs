@@ -1,6 +1,9 @@
 // The matrix of the benchmark of byte streams: libraries, workloads and promises.
 
-/** The libraries. `runs` maps each supported part of the benchmark to the library's name in this part. */
+/**
+ * The libraries. `runs` maps each supported part of the benchmark to the library's name in this part. `script` is the
+ * program of a library that runs in Node. The name is empty if the program runs only this library.
+ */
 export const libraries = [
   { id: "serde-alone", title: "memchr, serde_json alone", runs: { decode: "serde-alone" } },
   { id: "portway", title: "Portway", runs: { decode: "portway", serve: "portway", call: "portway", hold: "portway" } },

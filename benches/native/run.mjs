@@ -11,13 +11,13 @@ import { ratio, quartiles, valuesOf } from "../statistics.mjs";
 import { formatNumber } from "../table.mjs";
 import { connectionCount } from "./matrix.mjs";
 import { writeStreams } from "./streams.mjs";
-import { PortServer, Server, TapServer, Worker } from "./worker.mjs";
+import { CommandProcess, PortServer, Server, TapServer } from "./worker.mjs";
 
 const ROUNDS = 11;
 
-/** The program that sends requests to each server. */
+/** Is used in place of a library: the program that sends requests to the servers of the libraries. */
 const loadGenerator = { id: "load" };
-/** The server that each client calls. */
+/** Is used in place of a library: the server that the clients of the libraries call. */
 const portwayServer = { id: "portway" };
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -79,7 +79,7 @@ console.log(
 );
 process.exit(options.check && report.checks.some(({ ok }) => !ok) ? 1 : 0);
 
-/** Runs all rounds of a workload. */
+/** Runs all rounds of a workload. Returns a cell: the workload with the results of all libraries. */
 async function measure(workload) {
   const rounds = roundsOption ?? Math.ceil((workload.rounds ?? ROUNDS) / (options.quick ? 3 : 1));
   if (workload.part === "page") {
@@ -115,7 +115,7 @@ async function portServer(library, name) {
 }
 
 async function worker(library, ...words) {
-  const child = new Worker(options.binary, library, words, cores?.generator);
+  const child = new CommandProcess(options.binary, library, words, cores?.generator);
   running.add(child);
   await child.ask();
   return child;
@@ -124,7 +124,7 @@ async function worker(library, ...words) {
 /** Prepares a library. Returns the function that runs a round. */
 async function prepareLibrary({ part, stream, words, requests, connections, depth }, library) {
   const name = library.runs[part];
-  const { expected = '"result"', before = "-" } = library;
+  const { expected = '"result"', precedingMethod = "-" } = library;
   if (part === "wipc") {
     const child = await worker(library, part, name);
     return () => child.ask(...words);
@@ -162,7 +162,7 @@ async function prepareLibrary({ part, stream, words, requests, connections, dept
   }
   if (part === "flood") {
     const [{ port }, client] = [await portServer(library, name), await worker(loadGenerator, "flood")];
-    return () => client.ask(port, requests, before);
+    return () => client.ask(port, requests, precedingMethod);
   }
   if (part === "idle")
     return async () => {

@@ -1,7 +1,9 @@
-// Measures decoders of WIPC frames in Node: `node wipc-in-node.mjs wipc LIBRARY`. Each line of standard input is a
-// command `PAYLOAD TOTAL`: the length of every payload, and the sum of these lengths. The script answers each command
-// with a line of JSON. The libraries are: the Rust decoder as wasm, a copy of bytes in wasm, the decoder of the npm
-// package, wipc-js, and a copy of bytes in JavaScript.
+// Measures decoders of WIPC frames in Node: `node wipc-in-node.mjs wipc LIBRARY`. The first argument is the part of the
+// benchmark, which `run.mjs` passes to all programs. This script has only the part `wipc`, so it ignores the argument.
+//
+// Each line of standard input is a command `PAYLOAD TOTAL`: the length of every payload, and the sum of these lengths.
+// The script answers each command with a line of JSON. The libraries are: the Rust decoder as wasm, a copy of bytes in
+// wasm, the decoder of the npm package, wipc-js, and a copy of bytes in JavaScript.
 
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -24,7 +26,7 @@ const libraries = {
 
 const make = libraries[process.argv[3]];
 if (make === undefined) {
-  console.error("node benches/native/wipc-in-node.mjs wipc LIBRARY");
+  console.error(`LIBRARY must be one of ${Object.keys(libraries).join(", ")}, got ${process.argv[3]}`);
   process.exit(2);
 }
 const prepared = new Map();

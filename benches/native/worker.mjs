@@ -1,4 +1,4 @@
-// Runs a library in a separate process.
+// Runs libraries in separate processes.
 
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -22,7 +22,7 @@ function start(binary, { script }, words, core) {
 }
 
 /** A process that answers commands, one after the other. */
-export class Worker {
+export class CommandProcess {
   constructor(binary, library, words, core) {
     this.process = start(binary, library, words, core);
     this.name = [library.id, ...words].join(" ");
@@ -77,7 +77,7 @@ export class TapServer extends Server {
 }
 
 /** A process that serves on a port. Its first answer contains the number of the port. */
-export class PortServer extends Worker {
+export class PortServer extends CommandProcess {
   constructor(binary, library, name, core) {
     super(binary, library, ["serve", name], core);
   }

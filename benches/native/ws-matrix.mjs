@@ -6,8 +6,8 @@ const script = "../websocket/servers.mjs";
 const server = (name, isMirror) => ({ rate: name, flood: name, ...(isMirror ? {} : { idle: name }) });
 
 /**
- * The libraries. `expected` is a text in each response to `echo`. `before` is the method of a request that precedes
- * `flood`.
+ * The libraries. `expected` is a text in each response to `echo`. `precedingMethod` is the method of a request that
+ * must precede `flood`.
  */
 export const libraries = [
   { id: "mirror", title: "ceiling of the generator", expected: '"echo"', runs: server("mirror", true) },
@@ -21,7 +21,7 @@ export const libraries = [
     title: "rpc-websockets",
     isRival: true,
     script,
-    before: "rpc.on",
+    precedingMethod: "rpc.on",
     runs: server("rpc-websockets"),
   },
   { id: "json-rpc-2.0", title: "ws + json-rpc-2.0", isRival: true, script, runs: server("json-rpc-2.0") },
@@ -89,8 +89,8 @@ export const workloads = [
 const rates = workloads.filter(({ metric }) => metric === "rps");
 
 /**
- * The promises: the `min` or `max` of the ratio of Portway to `base`. "rivals" are all libraries with `isRival`. A
- * promise without `base` limits the value of Portway itself, which is in `unit`.
+ * The promises: the `min` or `max` of the ratio of `library` to `base`. The default of `library` is Portway. "rivals"
+ * are all libraries with `isRival`. A promise without `base` limits the value of Portway itself, which is in `unit`.
  */
 export const promises = [
   ...rates.map(({ id }) => ({ workload: id, base: "rivals", min: 1 })),

@@ -1,5 +1,5 @@
-// Creates the client of one library. This module runs in a separate iframe, and the page calls `bench.run` of its
-// window.
+// Creates the client of one library. This module runs in a separate iframe. `main.js` calls `bench.run` of the window
+// of this iframe.
 
 import { loopback } from "./loopback.js";
 import { workloads } from "./workloads.js";

@@ -406,7 +406,7 @@ export class Inspector {
   row(seq: number): Row | null;
   /** Returns up to `count` rows of the list from `index` on, without headers, for example for a sequence diagram. */
   rows(index: number, count: number): Row[];
-  /** Returns the message `by` messages after `seq`, or the last or first message. Null if the list is empty. */
+  /** Returns the message `by` messages after `seq`, or at most the last or first one. Null if the list is empty. */
   step(seq: number, by: number): number | null;
   first(): number | null;
   last(): number | null;
@@ -442,7 +442,6 @@ export function findings(text: string): Finding[];
 /** Removes whitespace between tokens. Numbers, escapes and the order of members stay as they are. */
 export function compact(text: string): string;
 
-/** Options of masking. */
 export interface Masks {
   /**
    * Names of members, in upper or lower case, in addition to `password`, `token`, `secret` and `authorization`. `*`
@@ -453,7 +452,7 @@ export interface Masks {
 
 /**
  * Returns the parts of a text to mask, as pairs of start and end in UTF-16 units: the values of members with the name
- * of a secret, and elements of arrays that are strings beginning with `token:`. Cut JSON and header lines work, too.
+ * of a secret, and strings in arrays if they begin with `token:`. The text may also be cut JSON, or lines of headers.
  */
 export function maskSpans(text: string, masks?: Masks): Uint32Array;
 

@@ -122,7 +122,7 @@ test("values that are not records are rejected, and the next record is taken in"
   inspector.free();
 });
 
-test("options limit the rows, and filters and text matches select them", () => {
+test("options limit the rows, filters and text matches select rows, and clear removes all rows", () => {
   const inspector = new Inspector({ limit: 3, codeNames: { BUILD_FAILED: -32001 } });
   assert.deepEqual(inspector.options().codeNames, { BUILD_FAILED: -32001 });
   const matches = new Uint8Array([1, 0, 1, 0]);

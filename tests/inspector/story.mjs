@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openFile } from "../../www/inspector/check/open-file.mjs";
 import { InspectorPage } from "../../www/inspector/check/page.mjs";
-import { startServers } from "../../www/inspector/check/servers.mjs";
+import { startPageServer } from "../../www/inspector/check/servers.mjs";
 import { Suite } from "../packaging/suite.mjs";
 import { startBrowser } from "../web/runner/browsers.mjs";
 import { languageServer, unixSocket, webSocket } from "./story/programs.mjs";
@@ -34,7 +34,7 @@ const recorded = [
 ];
 
 const suite = new Suite();
-const servers = await startServers({ "/story/": fileURLToPath(new URL("story/", import.meta.url)) });
+const servers = await startPageServer({ "/story/": fileURLToPath(new URL("story/", import.meta.url)) });
 const browser = await startBrowser("chromium");
 const folder = mkdtempSync(join(tmpdir(), "portway-story-"));
 try {

@@ -4,14 +4,14 @@ import { readFileSync } from "node:fs";
 import { assertShown } from "../../tests/inspector/story/shown.mjs";
 
 const story = (name) => readFileSync(new URL(`../../tests/inspector/story/${name}.js`, import.meta.url), "utf8");
-/** The code of a module, for a function whose result has the exports. */
+/** Returns the code of an expression whose value has these exports of a module. */
 const exportsOf = (name, ...names) =>
   `(() => { ${story(name).replace(/^export /gm, "")}; return { ${names.join(", ")} }; })()`;
 
 /**
- * Logs the messages in each document of a page, from its beginning. `workerLog` has the messages of the page and its
- * worker. `windowLog` has the messages that the document has received from another window. A log of sent messages
- * cannot exist there, because a script cannot replace `postMessage` of a window with another origin.
+ * Logs the messages in each document of a page, from its beginning. `workerLog` has the messages between the page and
+ * its worker. `windowLog` has only the messages that the document has received from another window: a script cannot
+ * replace `postMessage` of a window with another origin, so sent messages cannot be logged.
  */
 export async function logMessages(page) {
   await page.addInitScript(`{
@@ -50,7 +50,7 @@ export function exchange(frame, seed, count) {
   })()`);
 }
 
-/** Checks that the panel lists the messages of both boundaries: each message, once, and in its order. */
+/** Checks that the panel lists the messages of both boundaries: each message once, in the order of the logs. */
 export async function assertListed(playground, frame, count) {
   const { page, panel } = playground;
   const logs = async () => ({
@@ -70,7 +70,7 @@ export async function assertListed(playground, frame, count) {
   assert.deepEqual(await logs(), { worker, near, far }, "no message may cross during the comparison");
 }
 
-/** The logs of both ends, where one end has logged each direction. */
+/** Returns the logs of both ends. Each direction was logged at one end only, so both ends get the same log. */
 function both(sent, received) {
   return { near: { sent, received }, far: { sent: received, received: sent } };
 }

@@ -6,7 +6,7 @@ import { holdResponses } from "./held-responses.mjs";
 
 const app = readFileSync(new URL("../sample/src/App.tsx", import.meta.url), "utf8").split("\n");
 const throwLine = app.findIndex((line) => line.includes("throw new Error")) + 1;
-// The file ends with a line break, so appended text is on a new line.
+// `App.tsx` ends with a line break, so this code is on a new line when a step appends it.
 const invalidCode = "export const = 1;";
 const messageCount = 10_000;
 
@@ -338,7 +338,7 @@ export const steps = [
   ],
 
   [
-    "the panel lists 10 000 random messages of the preview and all messages of the worker, as they have crossed",
+    "the panel lists 10 000 random messages of the preview and all of the worker, unchanged and in their order",
     async (playground) => {
       const seed = Number(process.env.PORTWAY_SEED ?? Math.floor(Math.random() * 2 ** 32));
       console.log(`    PORTWAY_SEED=${seed}`);

@@ -1,6 +1,6 @@
 // The check of the page that the command serves: `node www/inspector/command-check.mjs [chromium|firefox|webkit]
-// [PART]`. PART selects the steps whose names contain it. PORTWAY_CLI is the path of a `portway` that contains the
-// page, and PORTWAY_PYLSP is the path of pylsp. Screenshots are written to target/inspector-check/.
+// [PART]`. Only the steps whose names contain PART run. PORTWAY_CLI is the path of a `portway` that contains the page,
+// and PORTWAY_PYLSP is the path of pylsp. Screenshots are written to target/inspector-check/.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync } from "node:fs";

@@ -88,7 +88,7 @@ export class PreviewClient {
     this.#frame.src = new URL("preview.html", document.baseURI).href;
   }
 
-  /** Replaces the iframe if its document does not answer. A blocked document cannot handle a call. */
+  /** Replaces the iframe, because its document has not answered. A blocked document cannot handle a call. */
   #replaceIframe(): void {
     this.#console.add("warn", "The preview did not answer and was started again");
     if (this.#host) this.mount(this.#host);

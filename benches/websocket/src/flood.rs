@@ -16,13 +16,18 @@ const CHUNK_BYTES: usize = 256 * 1024;
 /// clients that have called `rpc.on`.
 pub(crate) fn run() -> Result<()> {
     worker::run(|words| {
-        let [port, count, before] = words else { bail!("the command must be PORT COUNT BEFORE, got {words:?}") };
+        let [port, count, preceding_method] = words else {
+            bail!("the command must be PORT COUNT PRECEDING_METHOD, got {words:?}")
+        };
         let count: usize = count.parse()?;
         let mut stream = connect(port.parse()?)?;
         let mut chunk = vec![0; CHUNK_BYTES];
-        if *before != "-" {
+        if *preceding_method != "-" {
             let mut frame = Vec::new();
-            push_masked(&mut frame, &format!(r#"{{"jsonrpc":"2.0","id":0,"method":"{before}","params":["tick"]}}"#));
+            push_masked(
+                &mut frame,
+                &format!(r#"{{"jsonrpc":"2.0","id":0,"method":"{preceding_method}","params":["tick"]}}"#),
+            );
             stream.write_all(&frame)?;
             let mut answers = Counter::of_each(r#""result""#);
             while answers.count < 1 {

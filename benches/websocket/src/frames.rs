@@ -39,7 +39,7 @@ pub(crate) fn end_upgrade(stream: &mut TcpStream) -> Result<()> {
         stream.read_exact(&mut byte).context("the server has closed the connection in the handshake")?;
         answer.extend_from_slice(&byte);
     }
-    ensure!(answer.starts_with(b"HTTP/1.1 101"), "must be 101, got {}", String::from_utf8_lossy(&answer));
+    ensure!(answer.starts_with(b"HTTP/1.1 101"), "the status must be 101, got {}", String::from_utf8_lossy(&answer));
     Ok(())
 }
 
@@ -112,7 +112,7 @@ impl Counter {
         while let Some((opcode, payload, length)) = first_frame(bytes.get(used..).unwrap_or_default()) {
             used += length;
             let text = || String::from_utf8_lossy(payload);
-            ensure!(opcode == 0x81, "must be a text message in one frame, got {opcode:#x}: {}", text());
+            ensure!(opcode == 0x81, "a frame must be a whole text message, got {opcode:#x}: {}", text());
             if self.expected.find(payload).is_some() {
                 self.count += 1;
             } else {

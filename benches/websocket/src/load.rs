@@ -67,7 +67,8 @@ impl Plan {
     }
 }
 
-/// The requests of one connection: `count` requests from the index `first`, of which `sent` are sent.
+/// The requests of one connection: `count` requests from the index `first`, of which `sent` are sent. At most `depth`
+/// requests are pending at a time.
 struct Exchange<'a> {
     plan: &'a Plan,
     first: usize,
@@ -82,7 +83,7 @@ impl<'a> Exchange<'a> {
         Self { plan, first, count, depth, sent: 0, answers: Counter::of_each(expected) }
     }
 
-    /// Returns the frames of the requests that can be sent now, so that at most `depth` requests are pending.
+    /// Returns the frames of the requests that can be sent now.
     fn next(&mut self) -> &'a [u8] {
         let until = self.count.min(self.answers.count + self.depth);
         let from = core::mem::replace(&mut self.sent, until);

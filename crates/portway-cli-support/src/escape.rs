@@ -1,11 +1,10 @@
 //! Escapes control characters in text of peers.
 
-/// Ranges of characters that reorder text, end a line, or are invisible, in ascending order. Most of these characters
-/// have the Unicode property `Default_Ignorable_Code_Point`. The others are the line ends U+2028 and U+2029, the blank
-/// Braille pattern U+2800, and the annotation characters U+FFF9 to U+FFFB.
+/// Ranges of characters that reorder text, end a line, or are invisible, in ascending order:
 ///
-/// The joiners U+200C and U+200D and the variation selectors U+FE00 to U+FE0F also have this property. The list does
-/// not contain these characters, since letters and emoji need them.
+/// - the characters with the Unicode property `Default_Ignorable_Code_Point`, except for the joiners U+200C and U+200D
+///   and the variation selectors U+FE00 to U+FE0F, which letters and emoji need;
+/// - the line ends U+2028 and U+2029, the blank Braille pattern U+2800, and the annotation characters U+FFF9 to U+FFFB.
 const ESCAPED: [(char, char); 18] = [
     ('\u{ad}', '\u{ad}'),
     ('\u{34f}', '\u{34f}'),

@@ -20,8 +20,8 @@ impl Detector {
         Self { buffer: Vec::new(), searched: 0, max_line_bytes }
     }
 
-    /// Reads further bytes, and passes noise to `noise`. Returns `None` until the framing is known. Once it is known,
-    /// the result of [`Detector::into_rest`] begins with the first message.
+    /// Reads further bytes, and passes noise to `noise`. Returns `None` until the framing is known. When this function
+    /// has returned the framing, the result of [`Detector::into_rest`] begins with the first message.
     pub(crate) fn push(&mut self, bytes: &[u8], mut noise: impl FnMut(&[u8])) -> Option<Framing> {
         self.buffer.extend_from_slice(bytes);
         let mut framing = None;
@@ -225,6 +225,7 @@ mod tests {
                 assert_eq!(String::from_utf8_lossy(&rest), format!("{header}{{}}\n"), "{size}");
             }
         }
+        // Without a blank line, a header at the end of the input is a line.
         let (mut watch, mut passed) = (HeaderWatch::default(), Vec::new());
         assert_eq!(watch.push(b"{}\nContent-Length: 5\n", |line| passed.extend_from_slice(line)), None);
         watch.finish(|line| passed.extend_from_slice(line));

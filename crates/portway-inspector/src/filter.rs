@@ -34,7 +34,7 @@ impl Tab {
 
     /// Returns whether the tab shows a row.
     #[must_use]
-    pub fn has(self, row: &Row) -> bool {
+    pub fn shows(self, row: &Row) -> bool {
         match self {
             Self::All => true,
             Self::Sent => row.direction == Some(Direction::Sent),
@@ -150,7 +150,7 @@ impl PreparedFilter {
 
     /// Returns whether a row meets all conditions except the tab. `method` returns the name of the row's method.
     /// `batch_has_id` returns whether a message in the batch of the row has this id.
-    pub fn has<'m>(
+    pub fn passes<'m>(
         &self,
         row: &Row,
         method: impl FnOnce() -> Option<&'m str>,
@@ -160,7 +160,7 @@ impl PreparedFilter {
         (filter.links.is_empty() || filter.links.contains(&row.link))
             && (filter.kinds.is_empty() || filter.kinds.contains(&row.kind))
             && (!filter.text || row.flags.has(Flags::MATCHES_TEXT))
-            && (!filter.errors_only || row.has_errors() || Tab::Errors.has(row))
+            && (!filter.errors_only || row.has_errors() || Tab::Errors.shows(row))
             && (!filter.invalid_only || row.is_invalid())
             && (!filter.pending_only || row.is_pending())
             && self.method.as_ref().is_none_or(|part| {
@@ -200,7 +200,7 @@ impl Counts {
     }
 
     fn each(&mut self, row: &Row, change: impl Fn(&mut u32)) {
-        for tab in Tab::ALL.into_iter().filter(|tab| tab.has(row)) {
+        for tab in Tab::ALL.into_iter().filter(|tab| tab.shows(row)) {
             change(match tab {
                 Tab::All => &mut self.all,
                 Tab::Sent => &mut self.sent,

@@ -110,7 +110,7 @@ fn the_keyboard_steps_from_message_to_message() {
 }
 
 #[test]
-fn positions_that_are_not_numbers_do_no_harm() {
+fn positions_that_are_not_finite_or_out_of_range_do_no_harm() {
     let mut inspector = inspector(json!({}));
     for position in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -5.0, 1e300] {
         assert!(inspector.layout(position, position).rows.is_empty());

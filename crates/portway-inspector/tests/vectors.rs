@@ -41,8 +41,11 @@ fn patched(options: &Options, patch: Option<&Value>) -> Options {
 
 struct Player {
     inspector: Inspector,
+    /// The reason why the last record was rejected.
     rejected: Option<&'static str>,
+    /// The dropped rows that no step `dropped` has taken yet.
     rows: Vec<u64>,
+    /// The dropped texts that no step `texts` has taken yet.
     texts: Vec<u64>,
 }
 

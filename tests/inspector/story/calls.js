@@ -45,7 +45,7 @@ export async function makeCalls(peer, random, count) {
   await Promise.all(calls);
 }
 
-/** Makes random calls until `count` messages have crossed. `crossed` returns their number. */
+/** Makes random calls until `count` messages have crossed. `crossed` returns the number of messages so far. */
 export async function exchange(peer, random, count, crossed) {
   while (crossed() < count) await makeCalls(peer, random, Math.min(200, Math.ceil((count - crossed()) / 2)));
 }

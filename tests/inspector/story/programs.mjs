@@ -14,8 +14,8 @@ import { RandomEnd, randomJson } from "./random.js";
 const TURN = 40;
 
 /**
- * Maximum number of messages of an end that are not in the file yet. The queue of a tap has at most 1 MiB. If it is
- * full, because the tap did not run for a long time, further messages are not recorded.
+ * Maximum number of messages of an end that are not in the file yet. The queue of a tap has at most 1 MiB. If the tap
+ * does not run for a long time, its queue becomes full, and further messages are not recorded.
  */
 const MAX_UNWRITTEN = 500;
 
@@ -78,7 +78,10 @@ class Frames {
   }
 }
 
-/** Sends random messages from both ends at once, until `count` messages have arrived. Both ends have `send(texts)`. */
+/**
+ * Sends random messages from both ends at once, until `count` messages have arrived. Both ends have `send(texts)`. With
+ * `onlyJson`, each message is JSON.
+ */
 async function exchange(tapping, { near, far }, log, random, count, onlyJson) {
   const ends = [
     {

@@ -10,7 +10,7 @@ import { farLog } from "./far-log.js";
 logArrivals([MessagePort]);
 for (const owner of [MessagePort.prototype, Worker.prototype]) logPosts(owner, "postMessage");
 
-/** Exchanges random messages. Returns the records as text, and the log of both ends. */
+/** Exchanges random messages. Returns the records as text, and the log of both ends. Writes no files to the folder. */
 export async function workerThread(_, random, count) {
   await init();
   const records = [];

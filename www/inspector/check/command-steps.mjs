@@ -137,6 +137,7 @@ export const commandSteps = [
         await page.waitForRow("the call of lsp-devtools", ({ method }) => method === "initialize");
         await page.waitFor(".notice", "records of lsp-devtools.jsonl");
         await page.waitFor(".notice", "1 records of <img src=x>.jsonl");
+        // The only image is the icon in the header.
         assert.equal(await page.count("img"), 1);
         await page.screenshot("inspect-open");
         command.child.kill("SIGINT");

@@ -147,7 +147,7 @@ export const connectionSteps = [
   ],
 
   [
-    "an error with a code of the application, an invalid answer and an unexpected response are marked",
+    "an error with a code of the application, a sent text that is not JSON, and an unexpected response are marked",
     withServer(async (page, server) => {
       await page.connectTo(server.url);
       await page.waitFor(".own", "Connected");
@@ -246,7 +246,7 @@ export const connectionSteps = [
         message("sent", '{"jsonrpc":"2.0","id":1,"method":"it\'s","params":{"n":1.50,"password":"hunter2"}}', "a"),
         message("received", '{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no"}}', "a"),
       ]);
-      // Browsers that run without a window refuse the clipboard.
+      // Browsers that run without a window refuse the clipboard, so this script replaces the clipboard.
       await page.driver.executeAsyncScript(`import("/clipboard.js").then(() => arguments[0]());`);
       await page.select(1);
       const copy = async (form) => {

@@ -4,10 +4,11 @@ import assert from "node:assert/strict";
 import { message, records } from "./records.mjs";
 
 /**
- * The longest permitted time between two frames, in ms. A busy machine may need more time, so one of `RUNS` runs within
- * the limit is sufficient. If four times the duration of `reference` is longer, four times this duration is the limit.
+ * The longest permitted time between two frames, in ms. On a slow or busy machine, the limit is four times the duration
+ * of `reference`, if that is longer.
  */
 const MAX_GAP_MS = 100;
+/** The maximum number of runs. One run within the limit is sufficient, because other programs may delay a run. */
 const RUNS = 4;
 
 const MARKUP = `<img src=x onerror="document.title='broken'"><script>document.title='broken'</script>`;
@@ -28,7 +29,7 @@ async function assertSmooth(page, what, script) {
   assert.fail(`${what}: the page must not block for longer than the limit, got ${runs.join(", ")}`);
 }
 
-/** Returns the duration of a task in ms: `JSON.parse` of 5 MB. On an idle machine, it is a quarter of `MAX_GAP_MS`. */
+/** Returns the duration of `JSON.parse` of 5 MB, in ms: about a quarter of `MAX_GAP_MS` on an idle machine. */
 function reference(page) {
   return page.run(`
     const text = JSON.stringify(Array.from({ length: 90_000 }, (_, n) => ({ name: "a ship", at: [n, 2.25], open: true })));

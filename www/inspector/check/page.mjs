@@ -66,6 +66,7 @@ export class InspectorPage {
 
   async assertNoErrors() {
     assert.equal(await this.run(`return document.documentElement.dataset.errors ?? ""`), "");
+    // These are the violations of the content security policy.
     assert.deepEqual(this.servers.violations, []);
   }
 
@@ -82,7 +83,7 @@ export class InspectorPage {
       try {
         last = await condition();
       } catch (error) {
-        // The page has removed the element between two commands of the driver.
+        // The page has replaced an element between two commands of the driver, so the condition is checked again.
         if (error.name !== "StaleElementReferenceError") throw error;
         last = error.name;
       }
@@ -119,7 +120,7 @@ export class InspectorPage {
     await this.until(`an element ${selector} ${text ?? ""}`, async () => (await this.count(selector, text)) > 0);
   }
 
-  /** Clicks the first visible element that matches. Tries again if the page moves the element during the click. */
+  /** Clicks the first visible element that matches. Tries again if the click fails, for example on a moving element. */
   async click(selector, text) {
     await this.until(`a click on ${selector} ${text ?? ""}`, async () => {
       const element = await this.find(selector, text);
@@ -261,7 +262,7 @@ export class InspectorPage {
     );
   }
 
-  /** Returns the violations that axe finds, as short texts. */
+  /** Returns the accessibility faults that axe finds in the page, as short texts. */
   async violations() {
     // The policy of the page does not apply to scripts of the driver.
     await this.driver.executeScript(`if (!window.axe) { ${AXE} }`);

@@ -16,7 +16,7 @@ const TYPES = { js: "text/javascript", html: "text/html; charset=utf-8" };
  * whose names are URL paths, such as `/story/`, and whose values are folders. Browsers report violations of the policy
  * to this server.
  */
-export async function startServers(folders = {}) {
+export async function startPageServer(folders = {}) {
   await init();
   const violations = [];
   const policyOf = (...facts) => `${inspector.policyOf(...facts)}; report-uri /violation`;

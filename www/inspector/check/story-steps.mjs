@@ -1,5 +1,5 @@
 // A step of `../check.mjs` that does all that a developer does with one server, `portway serve --demo`. The server is
-// killed and restarted. PORTWAY_CLI is the path of `portway`.
+// killed and restarted. Before that, another server sends an invalid response. PORTWAY_CLI is the path of `portway`.
 import assert from "node:assert/strict";
 import { freePort, Program, programOf } from "../../../tests/peers/websocket/programs.mjs";
 import { PeerServer } from "./servers.mjs";

@@ -7,9 +7,9 @@ import { css, html, LitElement } from "lit";
 import { colours, editorTheme } from "../../src/editor-theme";
 import { INVISIBLE_IN_EDITOR } from "./format";
 
-/** A longer text has no colours, because its parser would block the page. */
+/** A text with more characters has no colours, because the parser would block the page. */
 const MAX_COLOURED = 500_000;
-/** A longer text has no wrapped lines, because the layout of a long line is slow. */
+/** A text with more characters has no wrapped lines, because the layout of a long line is slow. */
 const MAX_WRAPPED = 100_000;
 
 /** Shows text in a read-only editor, which renders only the visible lines. */

@@ -78,7 +78,7 @@ export class CommandSource {
   /** Takes the records of a response. Throws if the response ends without the line that reports the end. */
   async #take(body: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<void> {
     const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-    // A long line arrives in many parts. They are joined once.
+    // A long line arrives in many parts. The parts are joined once, when the line is complete.
     let parts: string[] = [];
     let untaken = 0;
     for (;;) {

@@ -10,8 +10,9 @@ const HEARTBEAT_MS = 1000;
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
 /**
- * A server inside the page, to try the inspector without a network. It answers `ping` and `echo`, answers `wait` after
- * `params.ms` milliseconds, never answers `ignore`, and sends the notification `stream.heartbeat` each second.
+ * A server inside the page, to try the inspector without a network. It answers `ping` and `echo`, and never answers
+ * `ignore`. It answers `wait` after `params.ms` milliseconds, or after a second if this param is not a number from 0 to
+ * 600 000. It sends the notification `stream.heartbeat` each second.
  */
 export class DummyLink implements OwnLink {
   readonly name = "dummy server";

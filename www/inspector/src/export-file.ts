@@ -1,8 +1,9 @@
 import { type ExportOptions, exportRecords, type TapRecord } from "portway-inspector";
 import { nextTask } from "./next-task";
 
-/** One task writes records until their texts have this length, or until it has written this number of records. */
+/** A task writes no further record once the texts of its records have this length, in UTF-16 units. */
 const SLICE_LENGTH = 1 << 18;
+/** The maximum number of records that one task writes. */
 const SLICE_RECORDS = 500;
 
 /** The parts of a file, in their order, and the number of its records. */

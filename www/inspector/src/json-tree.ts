@@ -4,9 +4,12 @@ import { type Children, childrenOf, type JsonNode, rootOf } from "./json-text";
 
 /** The number of children that are shown at first, and that each click on "more" adds. */
 const PAGE = 100;
-/** The part of a string that is shown until the user expands it. */
+/** The number of characters of a string that are shown until the user expands the string. */
 const MAX_STRING = 300;
-/** A container whose text is shorter is open at first, so that small messages are shown in full. */
+/**
+ * The root is open at first. In the three levels below the root, a container is open at first if its text is shorter
+ * than this number of characters. So small messages are shown in full.
+ */
 const SMALL = 2000;
 
 interface Entry extends JsonNode {

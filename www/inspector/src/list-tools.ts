@@ -106,7 +106,7 @@ class ListTools extends LitElement {
   ];
 
   declare context: InspectorContext;
-  /** Whether all fields are shown inside another page. */
+  /** Whether the rarely used fields are shown. On the page of the inspector, they are always shown. */
   declare isExpanded: boolean;
   #isWatching = false;
 

@@ -271,14 +271,16 @@ class MessageView extends LitElement {
   }
 }
 
-/** The lines of a text are stored, so that an update of the pane does not build the editor again. */
+/**
+ * The lines of the last two exact texts, because two messages are shown at a time. With the same lines, an update of
+ * the pane does not build the editor again.
+ */
 let lastExact: { text: string; lines: readonly string[] }[] = [];
 
 function exactLines(text: string): readonly string[] {
   const known = lastExact.find((each) => each.text === text);
   if (known) return known.lines;
   const lines = text.split(/\r\n|\r|\n/);
-  // Two messages are shown at a time.
   lastExact = [{ text, lines }, ...lastExact.slice(0, 1)];
   return lines;
 }

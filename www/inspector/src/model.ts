@@ -46,8 +46,9 @@ export const NO_FILTER: FilterState = {
 const TAKE_MS = 9;
 /** The same time for a frame that also updates the list or the figures. */
 const TAKE_DRAWN_MS = 2;
-/** The number of records, and the length of their texts, after which the time is read. */
+/** The number of records after which the time is read. */
 const TAKE_COUNT = 250;
+/** The length of the texts of records, in characters, after which the time is read. */
 const TAKE_LENGTH = 250_000;
 /** While records are queued, the list changes at most once in this time, because its rows move too fast to be read. */
 const QUEUED_DRAW_MS = 100;

@@ -2,6 +2,7 @@ import type { TapRecord } from "portway-inspector";
 
 /** The number of records of one chunk. */
 const CHUNK = 256;
+/** The maximum number of links whose ids are shared. A further link replaces the oldest one. */
 const SHARED_LINKS = 8;
 
 interface Chunk {
@@ -35,8 +36,8 @@ export class RecordStore {
   }
 
   /**
-   * Stores a new record. Each record of a tap has its own copies of a few short strings. The store replaces them by
-   * shared strings, because together they need as much memory as a short message.
+   * Stores a new record. Each record of a tap has its own copies of a few short strings. The store replaces the copies
+   * by shared strings, because the copies of a record need as much memory as a short message.
    */
   add(seq: number, record: TapRecord): void {
     const own = record as { -readonly [Name in keyof TapRecord]: TapRecord[Name] };

@@ -7,11 +7,15 @@ import { clock, visible } from "./format";
 
 /** The number of rows of the list that are drawn. */
 const ROWS = 120;
-/** The heights of a line and of the head, the distance of two lifelines, and the position of the first, in pixels. */
+/** The height of a line in pixels. */
 const LINE = 24;
+/** The height of the head in pixels. */
 const HEAD = 26;
+/** The distance of two lifelines in pixels. */
 const COLUMN = 230;
+/** The position of the first lifeline in pixels. */
 const LEFT = 150;
+/** The maximum number of links that are drawn. Messages of further links are not drawn. */
 const MAX_LINKS = 8;
 
 /** The last rows of the list as a sequence diagram: this side on the left, and a lifeline for each link. */

@@ -8,7 +8,7 @@ export interface Tab<Name extends string> {
   readonly isFault?: boolean | undefined;
 }
 
-/** A list of tabs. The arrow keys select the next tab, as in the pattern of ARIA. */
+/** A list of tabs. The arrow keys select the next tab, as the tab pattern of ARIA requires. */
 export function tabList<Name extends string>(
   label: string,
   tabs: readonly Tab<Name>[],

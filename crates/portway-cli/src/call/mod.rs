@@ -231,7 +231,8 @@ async fn with_timeout<T>(limit: Timeout, work: impl Future<Output = T>) -> Optio
     }
 }
 
-/// Waits for the response for at most `limit`. Afterwards, still returns a response that has arrived but was not read.
+/// Waits for the response for at most `limit`. After this time, a response that has arrived but was not read is still
+/// returned.
 async fn wait_for_answer<T>(limit: Timeout, call: impl Future<Output = T>) -> Option<T> {
     let mut call = pin!(call);
     let in_time = with_timeout(limit, &mut call).await;

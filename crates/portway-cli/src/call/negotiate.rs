@@ -1,12 +1,12 @@
 //! Detects the framing of a peer. A [`Negotiation`] is between the client and the peer. The client writes and reads
 //! lines, and the negotiation converts them to and from the framing of the peer.
 //!
-//! Most peers send nothing before they receive a message. So the framing is unknown when the first message is sent, and
-//! the first message must be valid in both framings. The message has a header `Content-Length: N`, a blank line, and a
-//! body of N bytes whose last byte is a line feed. A peer that uses `Content-Length` treats the line feed as white
-//! space after the JSON. A peer that reads lines rejects the header and the blank line, and then reads the body as one
-//! line. In both framings, the peer reads the message exactly once. The response shows the framing of the peer. If the
-//! peer reads lines, later messages have no header.
+//! Most peers send nothing before they receive a message. So the framing is unknown when the first message is sent. The
+//! first message must therefore be valid in two framings: `Content-Length` and lines. The message has a header
+//! `Content-Length: N`, a blank line, and a body of N bytes whose last byte is a line feed. A peer that uses
+//! `Content-Length` treats the line feed as white space after the JSON. A peer that reads lines rejects the header and
+//! the blank line, and then reads the body as one line. In both framings, the peer reads the message exactly once. The
+//! response shows the framing of the peer. If the peer reads lines, later messages have no header.
 
 use std::io;
 use std::pin::Pin;

@@ -13,7 +13,7 @@ const BUFFER_BYTES: usize = 64 * 1024;
 /// piece may need padding.
 const CHUNK_BYTES: usize = 12 * 1024;
 
-/// Writes events. Consecutive passthrough bytes become one event.
+/// Writes events. Consecutive passthrough bytes become one event, or several events of up to `BUFFER_BYTES`.
 #[derive(Debug)]
 pub(super) struct Events<W> {
     out: W,
@@ -23,7 +23,7 @@ pub(super) struct Events<W> {
     count: Count,
 }
 
-/// The number of events.
+/// The numbers of messages and of errors.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Count {
     /// The number of messages and of WIPC frames.

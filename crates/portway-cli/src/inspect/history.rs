@@ -27,8 +27,8 @@ const LINK_BYTES: usize = 256;
 /// The memory of a record `open` of a link in addition to its line, in bytes.
 const OPEN_BYTES: usize = 64;
 
-/// The links of a history use at most its maximum number of bytes divided by this number. A record is refused if the
-/// links would then use more.
+/// The memory of the links is at most the `max_bytes` of the history, divided by this number. A record is refused if
+/// the links would use more memory with this record.
 const LINKS_PART: usize = 2;
 
 /// The newest records, and the links to which they belong.
@@ -152,8 +152,8 @@ impl History {
         self.changed.send_replace(());
     }
 
-    /// Appends a record: a JSON object and a line feed. Returns its link, or `None` if the links would use too much
-    /// memory. Such a record is ignored.
+    /// Appends a record: a JSON object and a line feed. Returns the link of the record. If the links would use too much
+    /// memory, ignores the record and returns `None`.
     fn push(&self, line: Vec<u8>, link: Arc<str>, kind: Kind) -> Option<Arc<str>> {
         // A vector may have more capacity than its line needs.
         let line = Bytes::from(line.into_boxed_slice());
@@ -225,7 +225,7 @@ impl State {
 }
 
 impl Link {
-    /// Drops the records `open` before a record of the link. Returns their memory.
+    /// Drops the records `open` whose position is less than `position`. Returns the memory of the dropped records.
     fn drop_opens_before(&mut self, position: u64) -> usize {
         let mut bytes = 0;
         while let Some(open) = self.opens.front().filter(|open| open.position < position) {

@@ -37,8 +37,8 @@ async fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     let failure = |error: io::Error| Failure::new(UNREACHABLE, error.to_string());
     let files = arguments.files.iter().map(|path| OpenedFile::read(path)).collect::<Result<_, _>>()?;
     let page = Page::load()?;
-    // A pipe or a terminal can block the reads above. So that a signal then ends the process, the signals are
-    // registered only now.
+    // A pipe or a terminal can block the reads above. The signals are registered only after these reads, so that a
+    // signal during the reads ends the process.
     let mut signals = Signals::listen().map_err(failure)?;
     let inspector = Inspector::start(arguments.port, "portway inspect", page, files).await?;
     let listener = match &arguments.listen_records {

@@ -12,8 +12,10 @@ use serde_json::{Value, json};
 /// The interval between `stream.heartbeat` notifications.
 const HEARTBEAT: Duration = Duration::from_secs(1);
 
-/// The default and the maximum time of `slow`, in milliseconds.
+/// The default time of `slow`, in milliseconds.
 const SLOW_MS: u64 = 3_000;
+
+/// The maximum time of `slow`, in milliseconds.
 const MAX_SLOW_MS: u64 = 3_600_000;
 
 /// The default number of items of `count`.
@@ -59,7 +61,7 @@ fn number(params: Option<&Value>, name: &str, default: u64) -> Result<u64, RpcEr
     }
 }
 
-/// A stream of the numbers from `next` to `to`.
+/// A stream of the numbers from `next` to `to`. If the params are invalid, the first item is `error`.
 struct Count {
     next: u64,
     to: u64,

@@ -1,4 +1,5 @@
-//! The head of the request that opens a WebSocket. Host and Origin are changed to those of the server.
+//! The head of the request that opens a WebSocket. The command changes Host to the host of the server. It changes
+//! Origin to the origin of the server only if a page of the command's own address has sent the request.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -86,6 +87,7 @@ mod tests {
                     Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n";
         let expected = "GET /a?b HTTP/1.1\r\nhost: 127.0.0.1:8080\r\nOrigin: http://127.0.0.1:8080\r\nX: a:b\r\n\r\n";
         assert_eq!(rewritten(head, "/rpc"), Ok(expected.to_owned()));
+        // Another origin does not change. The path of `--to` replaces the path `/`.
         let head = "GET / HTTP/1.1\r\nHost: [::1]:9000\r\nOrigin: https://app.example.org\r\n\r\n";
         let expected = "GET /rpc HTTP/1.1\r\nHost: 127.0.0.1:8080\r\nOrigin: https://app.example.org\r\n\r\n";
         assert_eq!(rewritten(head, "/rpc"), Ok(expected.to_owned()));

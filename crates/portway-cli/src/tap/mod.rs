@@ -47,7 +47,8 @@ pub(crate) fn run(arguments: &TapArguments) -> Result<ExitCode, Failure> {
 
 async fn tap(arguments: &TapArguments) -> Result<ExitCode, Failure> {
     let failure = |error: io::Error| Failure::new(UNREACHABLE, error.to_string());
-    // A pipe can block this read. So that a signal then ends the process, the signals are registered afterwards.
+    // A pipe can block this read. The signals are registered after the read, so that a signal during the read ends the
+    // process.
     let page = if arguments.inspect { Some(Page::load()?) } else { None };
     let mut signals = Signals::listen().map_err(failure)?;
     let mut limits = Limits::DEFAULT;

@@ -1,4 +1,5 @@
-//! Passes the bytes of one direction, on a separate thread. A thread that waits in `read` has the shortest delay.
+//! Passes the bytes of one direction, on a separate thread. A thread that waits in `read` delays the bytes less than an
+//! asynchronous task.
 
 use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

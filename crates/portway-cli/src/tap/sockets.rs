@@ -165,7 +165,7 @@ struct Server {
     listen: Address,
     to: Address,
     taps: Taps,
-    /// The number of connections.
+    /// The number of connections that were accepted so far.
     count: AtomicU64,
 }
 

@@ -44,7 +44,7 @@ pub(super) struct WebSocketCopy {
     max_bytes: usize,
     closing: Arc<Closing>,
     state: State,
-    /// The current message. Its last frame is not complete yet.
+    /// The received part of the message that is not complete yet.
     message: Message,
     /// The payload of the current control frame.
     control: Vec<u8>,
@@ -98,7 +98,7 @@ impl WebSocketCopy {
         }
     }
 
-    /// Reports input that ended within a head or a message.
+    /// Records input that ended within a head, the header of a frame or a message.
     pub(super) fn finish(&mut self) {
         match std::mem::replace(&mut self.state, State::Other) {
             State::Head(head) if !head.is_empty() => self.invalid(&head, "the stream ended within the head"),

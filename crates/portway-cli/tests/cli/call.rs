@@ -283,7 +283,7 @@ async fn a_timeout_and_a_signal_end_a_call_while_invalid_messages_are_read() -> 
         let outcome = run(["call", "work", "--timeout=0.05", "--framing", framing, "--unix", &path]).await?;
         assert_eq!(outcome.code, Some(4), "{framing}");
         let reported = outcome.stderr.matches("a message that is not JSON").count();
-        assert!(reported < 2 * frames, "{framing}: the call must end before all {reported} bodies are read");
+        assert!(reported < 2 * frames, "{framing}: the call must end before all bodies are read, got {reported}");
     }
     let mut child = portway(["call", "work", "--timeout=60", "--unix", &path]).spawn()?;
     let mut stderr = child.stderr.take().ok_or("no standard error")?;
@@ -296,7 +296,7 @@ async fn a_timeout_and_a_signal_end_a_call_while_invalid_messages_are_read() -> 
     assert_eq!(timeout(TEST_TIMEOUT, child.wait()).await??.code(), Some(130));
     let reported = reported.matches("a message that is not JSON").count();
     assert!(reported > 0, "the call must report the bodies that it has read");
-    assert!(reported < 2 * frames - 1, "the call must end before all {reported} bodies are read");
+    assert!(reported < 2 * frames - 1, "the call must end before all bodies are read, got {reported}");
     peer.abort();
     Ok(())
 }

@@ -125,6 +125,7 @@ async fn a_call_that_times_out_or_is_interrupted_sends_one_cancellation() -> Tes
         assert_eq!(sent.matches(cancel).count(), 1, "{sent}");
 
         std::fs::remove_file(&file)?;
+        // Without a timeout, only the signal ends the call.
         arguments[5] = "0";
         let child = portway(&arguments).spawn()?;
         let process = child.id().ok_or("no process")?.to_string();
@@ -176,13 +177,15 @@ async fn a_protocol_violation_exits_with_5() -> Test {
         assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
         assert!(outcome.stderr.contains("neither result nor error"), "{}", outcome.stderr);
     }
-    // A message has arrived in the named framing, so the command must not suggest another framing.
+    // A message has arrived in the named framing, so the command must not suggest another framing. The second program
+    // sends no response, so its call ends with the timeout.
     let script = format!("read line; echo '{neither}'; cat >/dev/null");
     let named = run(["call", "--framing", "newline", "add", "--", "sh", "-c", &script]).await?;
     assert_eq!((named.code, named.stderr.contains("framing")), (Some(5), false), "{}", named.stderr);
     let script = r#"read line; echo '{"jsonrpc":"2.0","method":"log"}'; cat >/dev/null"#;
     let slow = run(["call", "--framing", "newline", "--timeout", "1", "add", "--", "sh", "-c", script]).await?;
     assert_eq!((slow.code, slow.stderr.contains("framing")), (Some(4), false), "{}", slow.stderr);
+    // The program ends within a frame.
     let mut cut = vec!["call".to_owned(), "add".to_owned()];
     cut.extend(frame_script("printf 'Content-Length: 50\\r\\n\\r\\n{\"jsonrpc\"'; exit"));
     for framing in ["--framing=auto", "--framing=content-length"] {

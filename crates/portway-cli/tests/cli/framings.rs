@@ -21,7 +21,8 @@ async fn messages_are_sent_in_the_named_framing() -> Test {
     let body = r#"{"jsonrpc":"2.0","method":"log","params":[1, 2]}"#;
     assert_eq!(sent("content-length").await?, format!("Content-Length: {}\r\n\r\n{body}", body.len()));
     assert_eq!(sent("newline").await?, format!("{body}\n"));
-    // This message is valid in both framings: the length includes the line end, which is white space after the JSON.
+    // This message is valid as a frame and as lines: the length includes the line end, which is white space after the
+    // JSON.
     assert_eq!(sent("auto").await?, format!("Content-Length: {}\r\n\r\n{body}\n", body.len() + 1));
     Ok(())
 }
@@ -122,6 +123,7 @@ async fn a_log_line_in_json_before_the_first_message_is_not_a_message() -> Test 
         let outcome = run(&arguments).await?;
         assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "\"yes\"\n"), "{}", outcome.stderr);
     }
+    // A log line alone does not show a framing, so the error of the call must not name one.
     for framing in ["--framing=content-length", "--framing=auto"] {
         let mut arguments = vec!["call".to_owned(), "work".to_owned(), framing.to_owned(), "--timeout=1".to_owned()];
         arguments.extend(frame_script(log));

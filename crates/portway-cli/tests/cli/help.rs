@@ -55,7 +55,7 @@ async fn help_names_each_command_and_its_options() -> Test {
 }
 
 #[tokio::test]
-async fn without_a_command_help_is_printed() -> Test {
+async fn without_a_command_help_is_printed_and_an_unknown_command_is_an_error() -> Test {
     let outcome = run([] as [&str; 0]).await?;
     assert_eq!(outcome.code, Some(2));
     assert!(outcome.stderr.contains("portway call add"), "{}", outcome.stderr);

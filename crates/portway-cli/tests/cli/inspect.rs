@@ -180,6 +180,7 @@ fn each_file_of_the_page_has_its_type_and_the_policy_and_no_other_file_is_found(
     ] {
         assert_eq!(inspecting.get(path, "")?.status, 404, "{path}");
     }
+    // Other methods are refused. An address without the last slash is redirected.
     let response = inspecting.send(&inspecting.request("POST", "", "Content-Length: 0\r\n"))?;
     assert_eq!((response.status, response.header("allow")), (405, "GET, HEAD"));
     let without_slash = format!("GET /{} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", inspecting.token, inspecting.port);
@@ -293,6 +294,7 @@ fn a_file_that_cannot_be_shown_is_an_error() -> Test {
         let (code, stderr) = run(&["inspect", "--open", &path(name)], &page)?;
         assert_eq!((code, stderr.lines().next()), (Some(2), Some(&*format!("portway: {problem}"))));
     }
+    // A file of the maximum length is shown.
     File::create(path("long"))?.set_len(MAX_FILE_BYTES)?;
     let inspecting = Inspecting::start(&["inspect", "--open", &path("long")])?;
     assert_eq!(inspecting.get("files/0", "")?.body.len() as u64, MAX_FILE_BYTES);
@@ -318,6 +320,7 @@ fn a_missing_page_and_a_used_port_are_errors() -> Test {
     let port = inspecting.port.to_string();
     let expected = format!("portway: cannot listen on 127.0.0.1:{port}: Address already in use (os error 98)\n");
     assert_eq!(run(&["inspect", "--port", &port], &page)?, (Some(3), expected));
+    // The command that uses the port still runs.
     inspecting.signal(Signal::TERM)?;
     assert_eq!(inspecting.exit_code()?, Some(0));
     Ok(())

@@ -32,7 +32,7 @@ fn message(link: &str, text: &str) -> Value {
 }
 
 #[test]
-fn a_line_of_a_program_cannot_end_the_page_of_others() -> Test {
+fn a_line_of_a_program_cannot_end_the_records_of_a_page() -> Test {
     let (mut inspecting, socket, _folder) = start()?;
     let mut page = inspecting.records()?;
     let mut program = UnixStream::connect(&socket)?;
@@ -98,7 +98,7 @@ fn only_a_few_programs_may_send_a_long_line_at_the_same_time() -> Test {
         let line = format!("{long}\n");
         move || waiting.write_all(line.as_bytes()).map(|()| waiting)
     });
-    // The command still reads programs with short lines.
+    // The command does not read the long line yet, but still reads programs with short lines.
     let mut short = UnixStream::connect(&socket)?;
     for number in 0..10 {
         let record = message("short", &number.to_string());

@@ -30,7 +30,7 @@ fn content(record: &Value) -> Value {
 }
 
 #[test]
-fn a_page_reads_the_records_of_the_file_even_if_it_is_opened_later() -> Test {
+fn a_page_reads_the_same_records_as_the_file_even_if_the_page_is_opened_later() -> Test {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("records.jsonl");
     let arguments = ["tap", "--inspect", "--to-file", file.to_str().ok_or("no path")?, "--", "cat"];
@@ -89,8 +89,8 @@ fn counts(records: &[Value]) -> [u64; 2] {
 }
 
 #[test]
-fn a_page_that_stops_reading_does_not_delay_the_link_and_its_loss_is_counted() -> Test {
-    /// More than the history and the buffers of both sockets have room for.
+fn a_page_that_stops_reading_does_not_delay_the_link_and_a_gap_counts_its_lost_messages() -> Test {
+    /// The history and the buffers of the sockets have no room for so many messages of `LENGTH` bytes.
     const MESSAGES: usize = 300;
     const LENGTH: usize = 100_000;
     let mut inspecting = Inspecting::start(&["tap", "--inspect", "--", "cat"])?;

@@ -17,6 +17,11 @@ mod inspect_programs;
 mod inspect_records;
 mod inspecting;
 mod invalid_responses;
+mod non_blocking;
+mod programs;
+mod random;
+mod serve;
+mod sockets;
 #[path = "../../../../tests/common/standard_streams.rs"]
 #[allow(
     dead_code,
@@ -25,11 +30,6 @@ mod invalid_responses;
     clippy::panic,
     reason = "other tests share it; a failed test is a panic"
 )]
-mod non_blocking;
-mod programs;
-mod random;
-mod serve;
-mod sockets;
 mod standard_streams;
 mod streaming;
 mod tap;

@@ -216,6 +216,7 @@ async fn only_connections_with_an_allowed_origin_host_and_token_are_admitted() -
         let error = refused(options).await.ok_or("it was admitted")?;
         assert!(error.ends_with(status), "{error}");
     }
+    // `portway call` sends the token in a header, whose value is an argument or in a file.
     let call = ["call", "ping", "--ws", &url];
     let outcome = run(call).await?;
     assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(3), ""));
@@ -266,7 +267,6 @@ async fn a_call_over_a_websocket_has_the_exit_codes_of_other_calls() -> Test {
 async fn wrong_arguments_and_used_ports_are_reported() -> Test {
     let used = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     let address = used.local_addr()?.to_string();
-    let (_folder, _) = token_file()?;
     let empty = tempfile::NamedTempFile::new()?;
     let empty = empty.path().to_str().ok_or("no path")?;
     for (arguments, code, problem) in [

@@ -253,6 +253,7 @@ fn the_exit_status_of_the_program_is_passed_on() -> Test {
         let (got, _, stderr) = Tapping::start(&["--", "sh", "-c", script])?.end()?;
         assert_eq!(got, Some(code), "{script}: {stderr}");
     }
+    // A program that cannot be started has no status.
     let (code, _, stderr) = Tapping::start(&["--", "./does-not-exist"])?.end()?;
     assert_eq!(code, Some(3), "{stderr}");
     assert!(stderr.contains("cannot start ./does-not-exist"), "{stderr}");

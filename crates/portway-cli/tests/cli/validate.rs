@@ -91,6 +91,7 @@ async fn several_files_are_named_and_summed_up() -> Test {
 
 #[tokio::test]
 async fn with_the_option_lines_each_line_of_standard_input_is_a_message() -> Test {
+    // Without the option, the whole input is one message.
     let outcome = feed(["validate"], b"{\"jsonrpc\":\"2.0\",\n\"id\":1,\"result\":null}").await?;
     assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "<stdin>: valid\n1 message: 1 valid, 0 invalid\n"));
     let lines = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"}\r\n\n{}\n\xff\n[1]";
@@ -139,7 +140,7 @@ async fn the_member_line_is_present_only_with_the_option_lines() -> Test {
 }
 
 #[tokio::test]
-async fn a_message_that_is_too_long_is_invalid_and_not_buffered() -> Test {
+async fn a_message_that_is_too_long_is_invalid() -> Test {
     let message = |length: usize| {
         let start = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"";
         format!("{start}{}\"}}", "x".repeat(length - start.len() - 2))

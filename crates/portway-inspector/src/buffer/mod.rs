@@ -1,7 +1,8 @@
 //! The history: rows in the order of their arrival, bounded by their number and by the bytes of their texts.
 //!
-//! If there are too many rows, the oldest rows that are not preferred are dropped. If all rows are preferred, the
-//! oldest rows are dropped in chunks. If the texts are too large, the oldest texts are dropped, and their rows stay.
+//! The options decide which rows are preferred: rows with a pending call, or rows with a batch. If there are too many
+//! rows, the oldest rows that are not preferred are dropped. If all rows are preferred, the oldest rows are dropped. If
+//! the texts are too large, the oldest texts are dropped, and the rows of these texts stay.
 
 mod row;
 
@@ -55,8 +56,8 @@ impl Options {
 
 /// The rows of the history.
 ///
-/// Most rows are dropped from the front. A preferred row at the front is moved to `preferred`. Then the row after it is
-/// at the front, and can be dropped without moving the rows behind it.
+/// Most rows are dropped from the front of `rows`. If the row at the front is preferred, it is moved to `preferred`, so
+/// that the next row is at the front and can be dropped.
 #[derive(Debug, Default)]
 pub struct Buffer {
     options: Options,

@@ -15,7 +15,7 @@ pub fn code_name(code: i64, names: &BTreeMap<i64, String>) -> Option<String> {
         return Some(name.clone());
     }
     let name = match (code, ErrorCode::new(code).standard_message()) {
-        // The code of the Language Server Protocol is outside of the ranges of JSON-RPC 2.0.
+        // `standard_message` also knows a code of the Language Server Protocol, which is outside of these ranges.
         (-32768..=-32000, Some(message)) => message,
         (-32099..=-32000, None) => "reserved server range",
         (-32768..=-32000, None) => "reserved range",

@@ -52,8 +52,8 @@ pub fn name(at: u64, filter: NameFilter<'_>, format: Format) -> String {
     }
 }
 
-/// Returns the value in lower case. A run of characters other than `a` to `z` and digits becomes one hyphen, and is
-/// removed at the start and at the end of the value.
+/// Returns at most [`MAX_VALUE_LENGTH`] characters of the value, in lower case. A run of characters other than `a` to
+/// `z` and digits becomes one hyphen, and is removed at the start and at the end of the value.
 fn sanitized(value: &str) -> String {
     let mut result = String::new();
     for character in value.chars().flat_map(char::to_lowercase) {
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_part_of_one_path_segment_only() {
+    fn a_value_has_only_letters_digits_and_hyphens_and_is_bounded() {
         for (value, expected) in [
             ("textDocument/didOpen", "-textdocument-didopen"),
             ("../../x", "-x"),

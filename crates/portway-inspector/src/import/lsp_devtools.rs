@@ -74,6 +74,7 @@ pub(super) fn read(text: &str) -> Imported {
         has_no_time |= line.at.is_none();
         has_no_direction |= line.direction.is_none();
         let direction = directions.of(&line);
+        // Without a time, the index of the line is the time, so that the records ascend.
         records.push((line.at.unwrap_or(at), direction, line.message));
     }
     if let Some((first, _, _)) = records.first() {

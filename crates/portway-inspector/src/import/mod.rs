@@ -47,7 +47,7 @@ pub struct Imported {
     pub format: Format,
     /// The records, one JSON object per line.
     pub lines: String,
-    /// The lines that are not records.
+    /// The lines that are not records: at most [`MAX_PROBLEMS`]. If the format is unknown, only the first line.
     pub problems: Vec<Problem>,
     /// Facts about the whole file.
     pub notes: Vec<String>,

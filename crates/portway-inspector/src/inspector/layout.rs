@@ -164,8 +164,8 @@ impl Inspector {
         seqs.take(count as usize).filter_map(|seq| self.row(seq)).collect()
     }
 
-    /// Returns the row that is `by` rows after the row `seq` in the list, or the last or first row. Returns `None` if
-    /// the list is empty.
+    /// Returns the row that is `by` rows after the row `seq` in the list. If the list has no such row, returns the last
+    /// row, or the first row if `by` is negative. Returns `None` if the list is empty.
     #[must_use]
     pub fn step(&self, seq: u64, by: i32) -> Option<u64> {
         let start = self.list.row_from(seq)?;

@@ -23,7 +23,7 @@ use crate::record::{Record, RecordKind};
 use crate::rows::{self, List};
 use crate::text;
 
-/// The number of messages of a batch whose facts are stored. Further messages are linked, too, but not listed.
+/// The maximum number of messages of one batch that are stored. Further messages are linked, but not stored.
 pub const MAX_BATCH_ITEMS: usize = 10_000;
 
 /// The state of the calls in a row.
@@ -113,8 +113,9 @@ pub struct Inspector {
     reasons: BTreeMap<u64, Reason>,
     dropped: Dropped,
     next_seq: u64,
-    /// The time of the first record, and the latest time of all records.
+    /// The time of the first record.
     first_at: Option<u64>,
+    /// The latest time of all records.
     latest_at: u64,
     /// The first row that is not shown because of a pause.
     paused_from: Option<u64>,

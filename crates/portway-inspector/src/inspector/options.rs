@@ -106,7 +106,8 @@ pub struct OptionsView {
 }
 
 impl Options {
-    /// Returns these options with the values of a patch. NaN becomes the default, and a negative number becomes 0.
+    /// Returns these options with the values of a patch. For the limits of the history, NaN becomes the default, and a
+    /// negative number becomes 0. Heights are not changed here: `within_range` limits them.
     #[must_use]
     pub fn patched(&self, patch: OptionsPatch) -> Self {
         let mut options = self.clone();

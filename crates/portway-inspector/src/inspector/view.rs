@@ -17,8 +17,8 @@ impl Inspector {
             return;
         }
         let method = || self.methods.name(row.method);
-        let is_counted = self.filter.has(row, method, |wanted| batch_has_id(self.batches.get(&row.seq), wanted));
-        let is_shown = is_counted && self.filter.filter().tab.has(row);
+        let is_counted = self.filter.passes(row, method, |wanted| batch_has_id(self.batches.get(&row.seq), wanted));
+        let is_shown = is_counted && self.filter.filter().tab.shows(row);
         row.flags.set(Flags::COUNTED, is_counted);
         row.flags.set(Flags::SHOWN, is_shown);
         if is_counted {
@@ -41,12 +41,12 @@ impl Inspector {
     }
 
     /// Applies the filter again to a row whose state has changed, for example because its call was answered. A row that
-    /// no longer passes is removed at once. A row that now passes is added at the end of [`take`](Self::take).
+    /// no longer passes is removed at once. A row that now passes is added later, before [`take`](Self::take) returns.
     pub(super) fn reconsider(&mut self, seq: u64) {
         self.revision += 1;
         let Some(row) = self.buffer.get(seq) else { return };
         let method = || self.methods.name(row.method);
-        let passes = self.filter.has(row, method, |wanted| batch_has_id(self.batches.get(&seq), wanted));
+        let passes = self.filter.passes(row, method, |wanted| batch_has_id(self.batches.get(&seq), wanted));
         let is_waiting = self.paused_from.is_some_and(|from| seq >= from);
         match (row.flags.has(Flags::COUNTED), passes) {
             (true, false) => {
@@ -79,8 +79,8 @@ impl Inspector {
             let is_waiting = paused_from.is_some_and(|from| row.seq >= from);
             let method = || methods.name(row.method);
             let is_counted =
-                !is_waiting && filter.has(row, method, |wanted| batch_has_id(batches.get(&row.seq), wanted));
-            let is_shown = is_counted && filter.filter().tab.has(row);
+                !is_waiting && filter.passes(row, method, |wanted| batch_has_id(batches.get(&row.seq), wanted));
+            let is_shown = is_counted && filter.filter().tab.shows(row);
             row.flags.set(Flags::COUNTED, is_counted);
             row.flags.set(Flags::SHOWN, is_shown);
             if is_counted {

@@ -13,7 +13,7 @@ pub const MAX_ID_LENGTH: usize = 128;
 const PREFIX_LENGTH: usize = 64;
 
 /// Returns the id in the form in which ids are compared. Ids match as in the protocol core: by type and text, except
-/// that a response with the id `1.0` ends the call `1`.
+/// that numbers match by value if the value is an integer. So a response with the id `1.0` ends the call `1`.
 #[must_use]
 pub fn matching(id: Id) -> Id {
     match id.to_call().and_then(|number| i64::try_from(number).ok()) {

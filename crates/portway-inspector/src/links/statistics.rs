@@ -5,7 +5,8 @@ use alloc::collections::BTreeMap;
 use super::durations::Durations;
 use super::methods::{MethodId, Methods};
 
-/// The number of pairs of a link and a method that have figures of their own. The figures of all others are combined.
+/// The maximum number of pairs of a link and a method that have figures of their own. Beyond this limit, the figures of
+/// all further methods of one link are combined.
 pub const MAX_METHODS: usize = 1_000;
 
 /// The figures of a method.
@@ -40,8 +41,8 @@ impl MethodFigures {
     }
 }
 
-/// The figures of all methods, by link and method. The method [`MethodId::NONE`] stands for all methods beyond the
-/// limit.
+/// The figures of all methods, by link and method. The method [`MethodId::NONE`] stands for all methods of a link
+/// beyond [`MAX_METHODS`].
 #[derive(Debug, Default)]
 pub struct Statistics {
     figures: BTreeMap<(u32, MethodId), MethodFigures>,

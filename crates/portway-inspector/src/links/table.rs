@@ -116,7 +116,8 @@ impl Link {
         }
     }
 
-    /// Sets the figures to 0, and keeps the state.
+    /// Sets the figures to 0, and keeps the state. If the link had `open` records, `opens` becomes 1, so that no
+    /// reconnects are counted.
     pub fn clear_figures(&mut self) {
         *self = Self {
             sent: Traffic::default(),

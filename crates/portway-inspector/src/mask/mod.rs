@@ -1,5 +1,5 @@
-//! Masks secrets in texts: the values of members whose name is that of a secret, and elements of arrays that are
-//! strings beginning with `token:`, as aria2 sends them.
+//! Masks secrets in texts. A secret is the value of a member with the name of a secret, unless the value is null. A
+//! string in an array is also a secret if it begins with `token:`: clients of aria2 send a token in this way.
 //!
 //! The scan accepts any text: JSON, JSON whose end is missing, and lines of headers. It does not decode JSON inside of
 //! strings.
@@ -185,7 +185,7 @@ impl Scan<'_> {
         end
     }
 
-    /// Decodes a string. If its end is missing, its escapes stay as they are.
+    /// Decodes a string. If the end of the string is missing, its escapes stay as they are.
     fn string(&self, start: usize, end: usize) -> String {
         let json = self.text.get(start..end).unwrap_or_default();
         serde_json::from_str(json).unwrap_or_else(|_| json.trim_matches('"').into())
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_of_arrays_that_begin_with_token_are_masked() {
+    fn strings_in_arrays_are_masked_if_they_begin_with_token() {
         let text =
             r#"{"method":"aria2.tellActive","params":["token:s3cret",["token:x"],"tok","a token:"],"x":"token:y"}"#;
         let expected = r#"{"method":"aria2.tellActive","params":["***",["***"],"tok","a token:"],"x":"token:y"}"#;

@@ -106,7 +106,7 @@ impl List {
         self.sums.push(extent(height));
     }
 
-    /// Removes a row, and the header of its bucket if it was the last row of its bucket.
+    /// Removes a row. If the bucket then has no row in the list, removes the header of the bucket, too.
     pub fn remove(&mut self, seq: u64, bucket: u8) {
         if !self.remove_entry(key_of(seq)) {
             return;

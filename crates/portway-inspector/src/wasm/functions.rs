@@ -79,8 +79,8 @@ pub fn mask_text(text: &JsString, masks: JsValue) -> Result<JsString, JsValue> {
 }
 
 /// Returns the text with its secrets replaced. The other parts are copied from the JavaScript string, because a Rust
-/// string cannot contain lone surrogates. In the Rust string, a character of one code unit replaces each of them, so
-/// both strings have the same positions.
+/// string cannot contain lone surrogates. In the Rust string, a character of one code unit replaces each lone
+/// surrogate, so both strings have the same positions.
 fn masked(text: &JsString, names: &SecretNames) -> JsString {
     let rust = String::from(text);
     let spans: Vec<Range<usize>> = mask::spans(&rust, names);

@@ -102,8 +102,9 @@ pub(super) struct Reader {
     message: JsValue,
     sent: JsValue,
     received: JsValue,
-    /// The link of the last record, as a value of JavaScript and as its copy.
+    /// The member `link` of the last record.
     link: JsValue,
+    /// The copy of `link` as a string, or an empty string if `link` is not a string.
     link_copy: String,
 }
 

@@ -1,6 +1,6 @@
 // Records the files of this folder from real programs: `node www/inspector/check/files/record.mjs [aria2|ganache|
-// rpc-websockets|demo|har]`. Three variables have the paths of the programs: PORTWAY_CLI of `portway`, PORTWAY_ARIA2 of
-// `aria2c`, PORTWAY_GANACHE of the JavaScript file of ganache. `../file-steps.mjs` opens the files in the inspector.
+// rpc-websockets|demo|har]`. PORTWAY_CLI is the path of `portway`, PORTWAY_ARIA2 is the path of `aria2c`, and
+// PORTWAY_GANACHE is the path of the JavaScript file of ganache. `../file-steps.mjs` opens the files in the inspector.
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{Count, Direction, Kind};
 use crate::limits::MAX_LINK_CHARACTERS;
 
-/// The largest integer of a record. JavaScript has all integers up to this one.
+/// The largest integer that a record may contain. Numbers of JavaScript represent all integers up to this one exactly.
 const MAX_INTEGER: u64 = 1 << 53;
 
 /// The members of a record that decide how the record is counted.

@@ -209,6 +209,7 @@ fn the_open_links_of_a_program_are_bounded_and_end_with_it() {
     write_all(&mut writer, &message(MAX_PROGRAM_LINKS + 1));
     assert_eq!(writer.refused(), 11);
     writer.close_links("the end");
+    // The closed links remain until their records are dropped. Only the link `m` is left then.
     let mut other = history.program_writer();
     while history.lock().links.len() > 1 {
         write_all(

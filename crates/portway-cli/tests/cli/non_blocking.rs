@@ -12,12 +12,12 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use crate::command::{Test, portway};
 use crate::decode::frame;
-use crate::non_blocking::{
+use crate::standard_streams::{
     Kind, When, command_under_node, payload, read_to_end, run, run_with_files, set_nonblocking, until_nonblocking,
     write_all,
 };
 
-/// Returns a copy of a command whose standard error is discarded.
+/// Returns a copy of a command. The standard error of the copy is discarded.
 fn copy(command: &Command) -> Command {
     let mut copy = Command::new(command.get_program());
     copy.args(command.get_args()).stderr(Stdio::null());
