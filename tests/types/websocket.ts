@@ -1,7 +1,8 @@
-// Tests the types of `portway/websocket`: options, items of subscriptions, and errors.
+// Tests the types of `portway/websocket` and `portway/subscription`: options, items of subscriptions, and errors.
 
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "portway";
-import { ReconnectPolicy, subscribe, webSocketTransport, type ConnectionLost } from "portway/websocket";
+import { subscribe } from "portway/subscription";
+import { ReconnectPolicy, webSocketTransport, type ConnectionLost } from "portway/websocket";
 import { same, type Equal } from "./equal.js";
 
 declare class SomeWebSocket {

@@ -210,11 +210,11 @@ if (shared !== undefined) throw new Error(`copies of the library share ${shared}
 const shortenedMembers = new Set();
 
 /**
- * The characters of short local names, the most frequent letters first. By default, Terser orders them by their
+ * The characters of short local names, in an order that compresses well. By default, Terser orders them by their
  * frequency in each bundle. With one order for all bundles, the code that two bundles share is equal, so a compressor
  * finds it.
  */
-const NAME_CHARACTERS = "etnrisoalcudfhpmgyvwbSETMOjkxANCILRPWDFGHUKVXYZBJQqz$_";
+const NAME_CHARACTERS = "tenasiorlcfhudpkgRPEbWyNMOwmxATCI_jvSDFGHUKVXYZBJQqz$L";
 
 /** Numbers the local names for Terser: the first character is a letter, and the others may be digits. */
 const nameOrder = {
@@ -321,6 +321,7 @@ function manifest() {
       "./inline": module("inline"),
       "./early": module("early"),
       "./websocket": module("websocket"),
+      "./subscription": module("subscription"),
       "./tap": module("tap"),
       "./wipc": module("wipc"),
       "./wipc/node": module("wipc-node"),

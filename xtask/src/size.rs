@@ -25,7 +25,7 @@ pub(crate) struct Sizes {
 
 impl Sizes {
     /// The number of checks in [`problems`](Self::problems).
-    pub(crate) const CHECKS: u64 = 4;
+    pub(crate) const CHECKS: u64 = 5;
 
     pub(crate) fn measure(setup: &Setup) -> Result<Self> {
         build::run(setup)?;

@@ -5,7 +5,8 @@ import { afterThisTest } from "./cleanup.js";
 import { until } from "./outcomes.js";
 import { JSONRPCPeer, inNode, packaged } from "./portway.js";
 
-const { ReconnectPolicy, subscribe, webSocketTransport } = await import(packaged("websocket.js"));
+const { ReconnectPolicy, webSocketTransport } = await import(packaged("websocket.js"));
+const { subscribe } = await import(packaged("subscription.js"));
 /** Options with the WebSocket class, which an application in Node must pass. Pages need no such option. */
 const sockets = inNode ? { WebSocket: (await import("ws")).default } : {};
 

@@ -5,7 +5,7 @@ import { MAX_SUBSCRIPTION_ITEMS } from "../driver/limit-values.js";
 import { checkNumbers } from "./check-numbers.js";
 import { runUserCode } from "../driver/error-reporter.js";
 
-/** @type {typeof import("../../types/websocket.js").subscribe} */
+/** @type {typeof import("../../types/subscription.js").subscribe} */
 export function subscribe(client, options) {
   const {
     method,

@@ -4,7 +4,7 @@
 
 import { now } from "../driver/clock.js";
 import { runUserCode } from "../driver/error-reporter.js";
-import { OVERSIZE, PARSE_ERROR, isCall, isRequest, someMessage } from "../driver/json-text.js";
+import { OVERSIZE, PARSE_ERROR, isCall, isRequest } from "../driver/json-text.js";
 import {
   CONNECT_TIMEOUT,
   MAX_IN_FLIGHT_BYTES,
@@ -39,11 +39,9 @@ const TOO_BIG = 1009;
 const ABNORMAL = 1006;
 
 const failure = (reason) => ({ code: ABNORMAL, reason, wasClean: false });
-const idsOf = (message) => [message].flat().map(({ id }) => id);
 
-/** Returns whether all messages are notifications of the protocol, whose loss is not an error. */
-const isProtocol = (message) =>
-  !someMessage(message, ({ method, id }) => id !== undefined || !(method === CANCEL || method?.startsWith("rpc.")));
+/** Returns whether a message is a notification of the protocol, whose loss is not an error. */
+const isProtocol = ({ method, id }) => id === undefined && (method === CANCEL || method?.startsWith("rpc."));
 
 /** @type {typeof import("../../types/websocket.js").webSocketTransport} */
 export function webSocketTransport(url, options = {}) {
@@ -123,14 +121,16 @@ export function webSocketTransport(url, options = {}) {
     if (transfer?.length > 0) throw new TypeError("a WebSocket cannot transfer objects");
     const text = Array.isArray(message) ? `[${message.map(exactText)}]` : exactText(message);
     checkLength(text.length);
-    const isAnswer = !someMessage(message, isCall);
-    const hasCalls = someMessage(message, isRequest);
+    const messages = [message].flat();
+    const ids = messages.map(({ id }) => id);
+    const isAnswer = !messages.some(isCall);
+    const hasCalls = messages.some(isRequest);
     // Only these messages are limited or queued. All other messages are answers, whose number the peer determines, or
     // notifications whose loss is not an error.
-    const isOwn = !isAnswer && !isProtocol(message);
+    const isOwn = !isAnswer && !messages.every(isProtocol);
     if (isReady && socket.readyState === OPEN) {
       if (isOwn && isOver(MAX_UNWRITTEN_BYTES)) throw new SocketError("congested", "the peer does not read");
-      post(text, hasCalls ? idsOf(message) : []);
+      post(text, hasCalls ? ids : []);
       // A peer that sends requests, and does not read their answers, could fill the memory.
       if (isAnswer && isOver(2 * MAX_UNWRITTEN_BYTES)) giveUp("the peer does not read");
       if (hasCalls) life.watch();
@@ -140,7 +140,7 @@ export function webSocketTransport(url, options = {}) {
         throw new SocketError("session-ended", "notifications do not wait for a connection");
       if (!hasRoom(text)) dropEnded();
       if (!hasRoom(text)) throw new SocketError("too-many-calls", "too many messages wait");
-      waiting.push([idsOf(message), text]);
+      waiting.push([ids, text]);
     }
   }
 
@@ -154,7 +154,7 @@ export function webSocketTransport(url, options = {}) {
   function dropEnded() {
     const pending = pendingIds();
     const isWanted = (id) => id === undefined || pending.has(id);
-    for (const calls of [repeatable, large]) for (const id of calls.keys()) if (!pending.has(id)) calls.delete(id);
+    for (const calls of [repeatable, large]) for (const [id] of calls) if (!isWanted(id)) calls.delete(id);
     waiting = waiting.flatMap(([ids, text]) => {
       const wanted = ids.filter(isWanted);
       if (wanted.length === ids.length) return [[ids, text]];
@@ -170,7 +170,7 @@ export function webSocketTransport(url, options = {}) {
     let messages;
     try {
       checkLength(size);
-      messages = readMessages(typeof data === "string" ? data : decode(data), (id) => void unreadable.push(id));
+      messages = readMessages(typeof data === "string" ? data : decode(data), unreadable);
     } catch (/** @type {any} */ error) {
       return reject(error instanceof RangeError ? OVERSIZE : PARSE_ERROR, error);
     }
@@ -269,12 +269,14 @@ export function webSocketTransport(url, options = {}) {
   function endSession(facts, cause) {
     if (!abandon(facts)) return;
     dropEnded();
-    let longest = NaN;
-    if (facts.code === TOO_BIG) for (const [id, length] of large) if (!(length <= large.get(longest))) longest = id;
-    repeatable.delete(longest);
-    const tooLarge = new Set([longest]);
+    const tooLarge = new Set();
+    if (facts.code === TOO_BIG)
+      for (const [id] of [...large].sort(([, a], [, b]) => b - a).slice(0, 1)) {
+        tooLarge.add(id);
+        repeatable.delete(id);
+      }
     large.clear();
-    waiting.unshift(...[...repeatable].flatMap(([id, text]) => (text === undefined ? [] : [[[id], text]])));
+    for (const [id, text] of repeatable) if (text !== undefined) waiting.push([[id], text]);
     const error = errorOf("session-ended", facts, cause, tooLarge);
     notifyClosed?.(error, true, false, new Set(waiting.flatMap(([ids]) => ids)));
     // Later copies of the error are for requests of the peer, which may have the same ids.
@@ -356,25 +358,18 @@ export function webSocketTransport(url, options = {}) {
     open();
   }
 
-  function listenToPage() {
-    const { document } = globalThis;
-    const stops = [
-      addListeners(globalThis, {
-        online: onChance,
-        // Browsers do not put a page with an open socket into the back/forward cache.
-        pagehide({ persisted }) {
-          if (!persisted || endError) return;
-          policy = new ReconnectPolicy(reconnect);
-          endSession({ code: 1001, reason: "this page was left", wasClean: true });
-        },
-        pageshow: ({ persisted }) => persisted && start(),
-      }),
-      addListeners(document ?? {}, { visibilitychange: () => document.hidden || onChance() }),
-    ];
-    return () => {
-      for (const stop of stops) stop();
-    };
-  }
+  const pageListeners = {
+    online: onChance,
+    // The event bubbles from the document to the window.
+    visibilitychange: () => document.hidden || onChance(),
+    // Browsers do not put a page with an open socket into the back/forward cache.
+    pagehide({ persisted }) {
+      if (!persisted || endError) return;
+      policy = new ReconnectPolicy(reconnect);
+      endSession({ code: 1001, reason: "this page was left", wasClean: true });
+    },
+    pageshow: ({ persisted }) => persisted && start(),
+  };
 
   const close = (code, reason = "") => {
     if (!endError) end({ code: closeCode(code), reason: `${reason}`, wasClean: true }, undefined, true);
@@ -393,7 +388,7 @@ export function webSocketTransport(url, options = {}) {
       receive = handler;
       isServing = serves;
       if (removePageListeners || endError) return;
-      removePageListeners = listenToPage();
+      removePageListeners = addListeners(globalThis, pageListeners);
       // The caller of `onMessage` can finish its setup first.
       queueMicrotask(start);
     },
@@ -429,11 +424,11 @@ export function webSocketTransport(url, options = {}) {
     inFlight: {
       /** Adds a request. Returns false if too many bytes are in flight, or if too many bytes are unsent. */
       add(request) {
-        const isFirst = arrived.requests === 0;
-        const isRefused = isFirst && running.size > 0 && runningBytes + arrived.bytes > MAX_IN_FLIGHT_BYTES;
-        if (isRefused || isOver(MAX_UNWRITTEN_BYTES)) return false;
         // All bytes of a batch count until its last request has ended.
-        if (isFirst) runningBytes += arrived.bytes;
+        const bytes = arrived.requests > 0 ? 0 : arrived.bytes;
+        if ((bytes && running.size && runningBytes + bytes > MAX_IN_FLIGHT_BYTES) || isOver(MAX_UNWRITTEN_BYTES))
+          return false;
+        runningBytes += bytes;
         arrived.requests++;
         running.set(request, arrived);
         return true;
