@@ -22,7 +22,7 @@ const transport = webSocketTransport("wss://example.org", {
   onEnd: ({ data, reason }) => [data.code, data.wasClean, reason === "peer-gone"],
 });
 webSocketTransport(async () => "wss://example.org");
-webSocketTransport({ href: "wss://example.org" });
+webSocketTransport({ href: "wss://example.org" }, { reconnect: false });
 same<Equal<typeof transport.state, "idle" | "connecting" | "open" | "held" | "waiting" | "closed">>(true);
 transport.close(4000, "bye");
 transport.close();

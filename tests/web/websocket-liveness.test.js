@@ -248,6 +248,18 @@ describe("events of the page", () => {
     assert.equal(named("onSession").length, 2);
   });
 
+  it("end the transport when the page enters the back/forward cache, if reconnect is false", async () => {
+    const server = await startServer();
+    const { peer, session, named, transport } = connectTo(server.url, { reconnect: false });
+    await session();
+    dispatch("pagehide", { persisted: true });
+    assert.equal(transport.state, "closed");
+    dispatch("pageshow", { persisted: true });
+    assert.equal((await rejection(peer.request("echo", []))).reason, "peer-gone");
+    assert.equal(named("onEnd").length, 1);
+    assert.equal((await server.logOnce(([{ closed }]) => closed !== undefined)).length, 1);
+  });
+
   it("have no effect after destroy()", async () => {
     const server = await startServer();
     const { peer, session } = connectTo(server.url);

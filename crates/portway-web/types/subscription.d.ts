@@ -53,6 +53,9 @@ export interface AbortSignalLike {
  *
  * The end of the loop, or `return()`, ends the subscription and calls `unsubscribe`. If `method` fails, or no
  * connection follows, the next read rejects.
+ *
+ * Throws a `TypeError` if an argument or option is missing, unknown or of a wrong type, and a `RangeError` if a number
+ * is too small.
  */
 export function subscribe<Item = any>(
   client: Pick<JSONRPCClient, "request">,

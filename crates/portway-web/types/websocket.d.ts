@@ -50,7 +50,7 @@ export interface ConnectionLost extends CallError {
 export interface ReconnectOptions {
   /** The delay after the first failure. It doubles with each further failure. Default: 500. */
   base?: number | undefined;
-  /** The maximum delay, after the jitter. Default: 30 000. */
+  /** The maximum delay, after the jitter. At least `base`. Default: 30 000, or `base` if that is longer. */
   cap?: number | undefined;
   /**
    * The time that a connection must be open before it resets the count of failures. If the delay before the connection
@@ -63,8 +63,9 @@ export interface ReconnectOptions {
    */
   restart?: number | undefined;
   /**
-   * Returns the delay that is used. `delay` is `base · 2^attempt`, at most `cap`; `attempt` counts from 0. Default:
-   * full jitter, which is a random delay from 0 to `delay`.
+   * Returns the delay that is used. `delay` is `base · 2^attempt`, at most `cap`; `attempt` counts from 0. If the
+   * function throws or does not return a non-negative number, `delay` is used, and the transport reports the error to
+   * `onError`. Default: full jitter, which is a random delay from 0 to `delay`.
    */
   jitter?: ((delay: number, attempt: number) => number) | undefined;
 }
@@ -101,12 +102,13 @@ export interface WebSocketTransportOptions {
    * throws a `CallError` `session-ended`. Before the first connection, notifications wait.
    */
   queueNotifications?: boolean | undefined;
-  /** The options of the reconnect policy. */
-  reconnect?: ReconnectOptions | undefined;
+  /** The options of the reconnect policy. With `false`, no attempt follows the first failure or end. */
+  reconnect?: ReconnectOptions | false | undefined;
   /**
    * Decides whether another attempt follows the end of a connection or attempt. If the function returns `undefined`,
    * the close code decides: 1002, 1003, 1008, 1010, 3000, 3003, and 4400 to 4499 except 4408 and 4429, end the
-   * attempts. `attempt` is the number of failures before this end. `hasOpened` is true if the connection was open.
+   * attempts. `attempt` is the number of failures before this end. `hasOpened` is true if the connection was open. If
+   * the function throws or returns another value, the error is reported to `onError`, and the close code decides.
    */
   shouldReconnect?:
     | ((end: ConnectionEnd & { readonly attempt: number; readonly hasOpened: boolean }) => boolean | undefined)
@@ -144,7 +146,8 @@ export interface WebSocketTransport extends BuiltInTransport {
  * next connection: at most 1 000 messages, with at most 1 048 576 characters in all. Further calls reject with
  * `too-many-calls`.
  *
- * Throws a `TypeError` if there is no `WebSocket`, and a `RangeError` for an invalid number.
+ * Throws a `TypeError` if there is no `WebSocket`, or if an option is unknown or has a wrong type. Throws a
+ * `RangeError` if a number is too small. A transport that was closed or destroyed never connects again.
  */
 export function webSocketTransport(
   url: PerAttempt<string | { readonly href: string }>,

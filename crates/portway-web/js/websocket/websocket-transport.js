@@ -18,11 +18,12 @@ import {
 import { CANCEL } from "../driver/profile.js";
 import { MAX_TIMEOUT_MS, setTimer } from "../driver/timers.js";
 import { addListeners } from "../transport/event-listeners.js";
-import { checkNumbers } from "./check-numbers.js";
+import { checkOptions, checkValue } from "./check-options.js";
 import { exactText, readMessages } from "./exact-json.js";
 import { liveness } from "./liveness.js";
 import { ReconnectPolicy, verdictOf } from "./reconnect-policy.js";
 import { SocketError, closeCode, closeReason } from "./socket-error.js";
+import { OPTIONS, STRINGS, URL_OR_FUNCTION, textsOf } from "./transport-options.js";
 
 /** The `readyState` of an open socket. */
 const OPEN = 1;
@@ -45,6 +46,7 @@ const isProtocol = ({ method, id }) => id === undefined && (method === CANCEL ||
 
 /** @type {typeof import("../../types/websocket.js").webSocketTransport} */
 export function webSocketTransport(url, options = {}) {
+  checkValue("options", options, "an object");
   const {
     WebSocket = globalThis.WebSocket,
     protocols,
@@ -54,10 +56,12 @@ export function webSocketTransport(url, options = {}) {
     maxMessage = MAX_MESSAGE_BYTES,
     reconnect,
   } = options;
-  if (typeof WebSocket !== "function")
-    throw new TypeError("the option WebSocket must be a constructor, such as that of `ws`");
-  checkNumbers({ heartbeat: heartbeat || 0, connectTimeout, maxMessage });
-  let policy = new ReconnectPolicy(reconnect);
+  checkValue("url", url, URL_OR_FUNCTION);
+  // Node 20 has no global WebSocket.
+  checkOptions({ ...options, WebSocket: WebSocket ?? null, heartbeat: heartbeat === 0 ? false : heartbeat }, OPTIONS);
+  if (typeof first !== "function") textsOf(first);
+  const newPolicy = () => new ReconnectPolicy(reconnect || undefined, (error) => report(error));
+  let policy = newPolicy();
   /** @type {any} The socket of the attempt or of the connection. */
   let socket;
   /** Identifies the attempt or the connection. Late results of an earlier attempt are ignored. */
@@ -202,16 +206,20 @@ export function webSocketTransport(url, options = {}) {
     clearTimeout(timer);
     if (connectTimeout > 0 && connectTimeout <= MAX_TIMEOUT_MS)
       timer = setTimer(() => giveUp(`no connection within ${connectTimeout} ms`), connectTimeout);
-    let values;
+    let address;
+    let names;
+    let login;
     try {
-      values = await Promise.all(
+      [address, names = [], login] = await Promise.all(
         [url, protocols, first].map((value) => (typeof value === "function" ? value() : value)),
       );
+      checkValue("url", address, URL_OR_FUNCTION);
+      checkValue("protocols", names, ...STRINGS);
+      login = textsOf(login);
     } catch (error) {
       return attempt === own && giveUp("", error);
     }
     if (attempt !== own) return;
-    const [address, names, login = []] = values;
     let cause;
     try {
       socket = new WebSocket(address, names);
@@ -222,7 +230,7 @@ export function webSocketTransport(url, options = {}) {
     socket.binaryType = "arraybuffer";
     tell(transport.onSocket, socket);
     removeListeners = addListeners(socket, {
-      open: () => begin(`${address}`, [login].flat()),
+      open: () => begin(`${address}`, login),
       message: (event) => onData(event.data),
       close: ({ code, reason, wasClean }) => lost({ code, reason, wasClean }, cause),
       error: ({ error }) => (cause = error),
@@ -233,7 +241,7 @@ export function webSocketTransport(url, options = {}) {
     const own = socket;
     policy.opened(now());
     schedule();
-    for (const message of login) own.send(typeof message === "string" ? message : JSON.stringify(message));
+    for (const text of login) own.send(text);
     isReady = true;
     const number = ++sessionCount;
     // Messages that the application sends in `onSession` are sent before the messages that wait.
@@ -247,16 +255,19 @@ export function webSocketTransport(url, options = {}) {
 
   /** Handles the end of a connection, or of an attempt. */
   function lost(facts, cause) {
-    let isWanted;
-    tell((end) => void (isWanted = options.shouldReconnect?.(end)), {
-      ...facts,
-      attempt: policy.attempt,
-      hasOpened: isReady,
-    });
-    // The application may have closed the transport in `shouldReconnect`.
+    let verdict = verdictOf(facts.code);
+    tell(
+      (end) => {
+        const isWanted = options.shouldReconnect?.(end);
+        checkValue("the result of shouldReconnect", isWanted, "true, false or undefined");
+        if (isWanted && verdict === "stop") verdict = "back-off";
+        if (isWanted === false) verdict = "stop";
+      },
+      { ...facts, attempt: policy.attempt, hasOpened: isReady },
+    );
+    policy.lost(now(), facts.code, reconnect === false ? "stop" : verdict);
+    // The application may have closed the transport in `shouldReconnect` or in `jitter`.
     if (endError) return;
-    const byCode = verdictOf(facts.code);
-    policy.lost(now(), facts.code, isWanted === false ? "stop" : isWanted && byCode === "stop" ? "back-off" : byCode);
     if (policy.state === "closed") return end(facts, cause);
     const { attempt, delay, due } = policy;
     endSession(facts, cause);
@@ -339,7 +350,7 @@ export function webSocketTransport(url, options = {}) {
       open();
     };
     // If the timer fires early, `onTimer` sets it again.
-    timer = setTimer(onTimer, policy.due - now());
+    timer = setTimer(onTimer, Math.min(policy.due - now(), MAX_TIMEOUT_MS));
   }
 
   // Events of the page.
@@ -365,8 +376,10 @@ export function webSocketTransport(url, options = {}) {
     // Browsers do not put a page with an open socket into the back/forward cache.
     pagehide({ persisted }) {
       if (!persisted || endError) return;
-      policy = new ReconnectPolicy(reconnect);
-      endSession({ code: 1001, reason: "this page was left", wasClean: true });
+      const facts = { code: 1001, reason: "this page was left", wasClean: true };
+      if (reconnect === false) return end(facts);
+      policy = newPolicy();
+      endSession(facts);
     },
     pageshow: ({ persisted }) => persisted && start(),
   };
