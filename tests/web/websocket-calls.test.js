@@ -72,6 +72,17 @@ describe("a client over a WebSocket", () => {
     assert.equal(texts.filter((text) => text.includes("once")).length, 1);
   });
 
+  it("sends an idempotent call at most ten times", async function () {
+    this.timeout(30_000);
+    const server = await startServer();
+    const { peer, named } = connectTo(server.url);
+    const error = await rejection(peer.request("end", [], { timeout: 0, idempotent: true }));
+    assert.equal(error.reason, "session-ended");
+    assert.equal(named("onLost").length, 10);
+    assert.deepEqual(await peer.request("echo", ["next"]), ["next"]);
+    assert.lengthOf(requestsIn(await server.log(), "end"), 10);
+  });
+
   it("does not send an idempotent call again if the call has a response or was aborted", async () => {
     const server = await startServer();
     const { peer, session } = connectTo(server.url);

@@ -143,7 +143,8 @@ export interface RequestOptions<Progress = any> extends NotifyOptions {
   onProgress?: ((value: Progress) => void) | undefined;
   /**
    * Whether the call may be sent again. Over a `webSocketTransport`, such a call survives the loss of its connection,
-   * and is sent again on the next connection. Other transports ignore this option. Default: false.
+   * and is sent again on the next connection, until it was sent ten times. Other transports ignore this option.
+   * Default: false.
    */
   idempotent?: boolean | undefined;
 }

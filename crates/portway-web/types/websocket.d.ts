@@ -93,6 +93,11 @@ export interface WebSocketTransportOptions {
    * device sleeps, or the browser slows the timers of a hidden page. A peer that has sent `rpc.ping` or `rpc.pong`
    * itself is also pinged while no call is pending, after twice this time without a message. Default: 4 500. Minimum:
    * 100. `false` or 0 disables the heartbeat. Disable it for a server that answers nothing while it works.
+   *
+   * A page does not see a message before its last byte has arrived. So the connection is also abandoned if one message
+   * takes longer than twice this time, for instance 1.8 MB at 200 KB/s. For such messages, set a longer time. With `ws`
+   * in Node, each byte counts, so a message may take any time. Each end by the heartbeat doubles this time for the next
+   * connections, up to eight times, until no call is pending.
    */
   heartbeat?: number | false | undefined;
   /** The maximum length of a message, sent or received, in characters. Default: 10 485 760. */
@@ -142,9 +147,9 @@ export interface WebSocketTransport extends BuiltInTransport {
  * transport connects when the first of them is created, and again after each loss of the connection.
  *
  * When a connection is lost, the calls that were sent over it reject with a `ConnectionLost` (`session-ended`). Calls
- * with the option `idempotent` do not reject, and are sent again. Calls that are made without a connection wait for the
- * next connection: at most 1 000 messages, with at most 1 048 576 characters in all. Further calls reject with
- * `too-many-calls`.
+ * with the option `idempotent` do not reject, and are sent again, until they were sent ten times. Calls that are made
+ * without a connection wait for the next connection: at most 1 000 messages, with at most 1 048 576 characters in all.
+ * Further calls reject with `too-many-calls`.
  *
  * Throws a `TypeError` if there is no `WebSocket`, or if an option is unknown or has a wrong type. Throws a
  * `RangeError` if a number is too small. A transport that was closed or destroyed never connects again.

@@ -31,6 +31,11 @@ export async function startServer(isCounted) {
     url: `ws://127.0.0.1:${port}/path`,
     signal,
     command,
+    /** Returns the URL of a relay with limits of its speed to clients (`down`) and to the server (`up`), in bytes/s. */
+    async slowUrl(rates) {
+      const relay = await post({ action: "relay", port, rates });
+      return `ws://127.0.0.1:${relay.port}/path`;
+    },
     set: (values) => command("set", values),
     /** Returns the connections so far, each with the messages that the server received over it. */
     log: () => command("log"),

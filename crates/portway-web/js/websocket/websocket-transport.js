@@ -11,6 +11,7 @@ import {
   MAX_MESSAGE_BYTES,
   MAX_OFFLINE_CHARACTERS,
   MAX_OFFLINE_MESSAGES,
+  MAX_SENDS,
   MAX_UNWRITTEN_BYTES,
   SOCKET_HEARTBEAT,
   STREAM_BUFFER_BYTES,
@@ -71,7 +72,7 @@ export function webSocketTransport(url, options = {}) {
   let sessionCount = 0;
   /** The messages that wait for a connection: the ids of their calls, and their texts. */
   let waiting = [];
-  /** The calls that may be sent again, by id: their texts, or undefined until they are sent. */
+  /** The calls that may be sent again, by id: an array with the text of the call for each time that it was sent. */
   const repeatable = new Map();
   /** The lengths of the calls that were sent and may be the reason of a close with 1009, by id. */
   const large = new Map();
@@ -101,9 +102,11 @@ export function webSocketTransport(url, options = {}) {
   const life = liveness(
     heartbeat,
     () => isWaiting(),
+    // Only `ws` has the first two numbers. `writeQueueSize` is the part of a large message that Node has not written.
+    () => (socket._socket?.bytesRead ?? 0) - (socket._socket?._handle?.writeQueueSize ?? 0) - socket.bufferedAmount,
     (isPortway) =>
       socket.send(JSON.stringify({ jsonrpc: "2.0", method: "rpc.ping", id: isPortway ? undefined : PING_ID })),
-    () => giveUp(`no answer to rpc.ping within ${heartbeat} ms`),
+    (ms) => giveUp(`no answer to rpc.ping within ${ms} ms (for slow large messages, raise the option heartbeat)`),
   );
 
   // Messages.
@@ -115,7 +118,7 @@ export function webSocketTransport(url, options = {}) {
 
   function post(text, ids) {
     for (const id of ids) {
-      if (repeatable.has(id)) repeatable.set(id, text);
+      repeatable.get(id)?.push(text);
       if (text.length > MIN_LARGE_CHARACTERS) large.set(id, text.length);
     }
     socket.send(text);
@@ -287,7 +290,8 @@ export function webSocketTransport(url, options = {}) {
         repeatable.delete(id);
       }
     large.clear();
-    for (const [id, text] of repeatable) if (text !== undefined) waiting.push([[id], text]);
+    // Calls that were not sent are in `waiting` already.
+    for (const [id, texts] of repeatable) if (texts.length % MAX_SENDS > 0) waiting.push([[id], texts[0]]);
     const error = errorOf("session-ended", facts, cause, tooLarge);
     notifyClosed?.(error, true, false, new Set(waiting.flatMap(([ids]) => ids)));
     // Later copies of the error are for requests of the peer, which may have the same ids.
@@ -419,7 +423,7 @@ export function webSocketTransport(url, options = {}) {
       if (method === "rpc.ping") send({ jsonrpc: "2.0", method: "rpc.pong" });
     },
     /** Called before an idempotent call is sent. */
-    onIdempotent: (id) => void repeatable.set(id, undefined),
+    onIdempotent: (id) => void repeatable.set(id, []),
     /**
      * Adds a watcher: `onMessage(message)`, `onSession(number)` (0 at the end of a session), `onEnd(error)`. Returns
      * the function that removes the watcher.
