@@ -85,6 +85,10 @@ export function webSocketTransport(url, options = {}) {
   const watchers = new Set();
   /** The error of later calls, after the end of the transport. */
   let endError;
+  /** The URL of the last attempt for errors: " to ", and the URL without its secrets. */
+  let place = "";
+  /** The description of the last end of a connection or an attempt. */
+  let lastEnd = "";
   let timer;
   let removeListeners;
   let removePageListeners;
@@ -224,6 +228,8 @@ export function webSocketTransport(url, options = {}) {
     }
     if (attempt !== own) return;
     let cause;
+    // A URL may contain a password or a ticket.
+    place = ` to ${address}`.replace(/[?#].*/s, "").replace(/[^/]*@/, "");
     try {
       socket = new WebSocket(address, names);
     } catch (error) {
@@ -281,7 +287,7 @@ export function webSocketTransport(url, options = {}) {
 
   /** Ends the session or the attempt. The calls that wait, and the calls that may be sent again, stay pending. */
   function endSession(facts, cause) {
-    if (!abandon(facts)) return;
+    if (!abandon(facts, cause)) return;
     dropEnded();
     const tooLarge = new Set();
     if (facts.code === TOO_BIG)
@@ -292,7 +298,7 @@ export function webSocketTransport(url, options = {}) {
     large.clear();
     // Calls that were not sent are in `waiting` already.
     for (const [id, texts] of repeatable) if (texts.length % MAX_SENDS > 0) waiting.push([[id], texts[0]]);
-    const error = errorOf("session-ended", facts, cause, tooLarge);
+    const error = new SocketError("session-ended", lastEnd, facts, cause, tooLarge);
     notifyClosed?.(error, true, false, new Set(waiting.flatMap(([ids]) => ids)));
     // Later copies of the error are for requests of the peer, which may have the same ids.
     tooLarge.clear();
@@ -306,8 +312,8 @@ export function webSocketTransport(url, options = {}) {
   function end(facts, cause, isOwn) {
     policy.close();
     removePageListeners?.();
-    endError = errorOf("peer-gone", facts, cause);
-    const hadSession = abandon(facts);
+    const hadSession = abandon(facts, cause, isOwn);
+    endError = new SocketError("peer-gone", lastEnd, facts, cause);
     waiting = [];
     notifyClosed?.(endError);
     if (hadSession && !isOwn) reportLost(endError);
@@ -321,8 +327,15 @@ export function webSocketTransport(url, options = {}) {
   }
 
   /** Closes the socket and removes its listeners. Returns whether there was a session. */
-  function abandon({ code, reason }) {
+  function abandon({ code, reason }, cause, isOwn) {
     const hadSession = isReady;
+    const text = reason || (cause?.message ?? cause);
+    const subject = isOwn
+      ? "this side has closed the transport"
+      : isReady
+        ? `the connection${place} has ended with code ${code}`
+        : `the attempt to connect${place} has failed`;
+    lastEnd = text ? `${subject}: ${text}` : subject;
     const own = socket;
     attempt = socket = undefined;
     isReady = false;
@@ -424,6 +437,11 @@ export function webSocketTransport(url, options = {}) {
     },
     /** Called before an idempotent call is sent. */
     onIdempotent: (id) => void repeatable.set(id, []),
+    /** Returns a description for the error of a call that times out while it waits for a connection. */
+    describeTimeout: (id) =>
+      waiting.some(([ids]) => ids.includes(id))
+        ? `timeout without a connection${lastEnd ? ` (${lastEnd})` : place}`
+        : undefined,
     /**
      * Adds a watcher: `onMessage(message)`, `onSession(number)` (0 at the end of a session), `onEnd(error)`. Returns
      * the function that removes the watcher.
@@ -471,11 +489,6 @@ export function webSocketTransport(url, options = {}) {
     },
   };
   return transport;
-}
-
-function errorOf(reason, facts, cause, tooLarge) {
-  const text = `the connection has ended with code ${facts.code}${facts.reason && `: ${facts.reason}`}`;
-  return new SocketError(reason, text, facts, cause, tooLarge);
 }
 
 const decode = (data) => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data);
