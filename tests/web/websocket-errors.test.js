@@ -1,8 +1,8 @@
-// The errors of calls over a WebSocket: they contain the cause.
+// The errors of calls and notifications over a WebSocket: they contain the cause.
 
 import { assert } from "chai";
 import { connectTo, requestsIn, sockets, startServer, webSocketTransport } from "./support/sockets.js";
-import { JSONRPCClient, inNode } from "./support/portway.js";
+import { CallError, JSONRPCClient, inNode, portTransport } from "./support/portway.js";
 import { afterThisTest } from "./support/cleanup.js";
 import { rejection, until } from "./support/outcomes.js";
 
@@ -84,5 +84,52 @@ describe("the error of a call over a WebSocket", () => {
     const error = await rejection(client.request("add", []));
     assert.equal(error.reason, "peer-gone");
     assert.equal(error.message, "this side has closed the transport");
+  });
+});
+
+describe("a notification after the end of the connection", () => {
+  /** Ends a WebSocket by a close code of the server that forbids further connections. */
+  async function closedByServer() {
+    const server = await startServer();
+    const { peer, session, transport, errors } = connectTo(server.url);
+    await session();
+    await server.command("close", { code: 4403, reason: "forbidden" });
+    await until(() => transport.state === "closed");
+    return { client: peer, errors };
+  }
+
+  /** Closes a port, whose transport then refuses calls. */
+  async function closedPort() {
+    const { port1, port2 } = new MessageChannel();
+    const errors = [];
+    const client = new JSONRPCClient(portTransport(port1), { onError: (error) => errors.push(error) });
+    afterThisTest(() => client.destroy());
+    port2.close();
+    await rejection(client.request("add", [], { timeout: 500 }));
+    return { client, errors };
+  }
+
+  const ends = { "WebSocket that the server has closed with 4403": closedByServer };
+  // Only Node reports that a port was closed.
+  if (inNode) ends["closed port"] = closedPort;
+  for (const [name, end] of Object.entries(ends))
+    it(`is reported to onError, and does not throw: a ${name}`, async () => {
+      const { client, errors } = await end();
+      client.notify("progress", [1]);
+      const [error] = errors;
+      assert.lengthOf(errors, 1);
+      assert.instanceOf(error, CallError);
+      assert.deepEqual([error.reason, error.method], ["peer-gone", "progress"]);
+    });
+
+  it("is reported to onError, and does not throw: a destroyed client over a WebSocket", () => {
+    const errors = [];
+    const client = new JSONRPCClient(webSocketTransport(deadUrl, sockets), { onError: (error) => errors.push(error) });
+    client.destroy();
+    client.notify("progress", [1]);
+    assert.deepEqual(
+      errors.map(({ reason, method }) => [reason, method]),
+      [["destroyed", "progress"]],
+    );
   });
 });

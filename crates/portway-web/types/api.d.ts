@@ -227,7 +227,8 @@ export class JSONRPCClient<M extends MethodMap<M> = any> {
   ): AsyncIterableIterator<ItemOf<M, K, T>>;
   /**
    * Sends a notification, which is not answered. A request of the map can also be sent as a notification. Throws if the
-   * parameters cannot be cloned.
+   * parameters cannot be cloned. After `destroy()`, or after the end of the peer, does not throw: the notification is
+   * dropped, and a `CallError` (`destroyed`, `peer-gone`) is reported to `onError`.
    */
   notify<K extends keyof M & string>(method: K, ...args: CallArguments<ParamsOf<M, K>, NotifyOptions>): void;
   /**
