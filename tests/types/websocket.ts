@@ -1,7 +1,8 @@
-// Tests the types of `portway/websocket`: options, items of subscriptions, and errors.
+// Tests the types of `portway/websocket` and `portway/subscription`: options, items of subscriptions, and errors.
 
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "portway";
-import { ReconnectPolicy, subscribe, webSocketTransport, type ConnectionLost } from "portway/websocket";
+import { subscribe } from "portway/subscription";
+import { ReconnectPolicy, webSocketTransport, type ConnectionLost } from "portway/websocket";
 import { same, type Equal } from "./equal.js";
 
 declare class SomeWebSocket {
@@ -21,7 +22,7 @@ const transport = webSocketTransport("wss://example.org", {
   onEnd: ({ data, reason }) => [data.code, data.wasClean, reason === "peer-gone"],
 });
 webSocketTransport(async () => "wss://example.org");
-webSocketTransport({ href: "wss://example.org" });
+webSocketTransport({ href: "wss://example.org" }, { reconnect: false });
 same<Equal<typeof transport.state, "idle" | "connecting" | "open" | "held" | "waiting" | "closed">>(true);
 transport.close(4000, "bye");
 transport.close();

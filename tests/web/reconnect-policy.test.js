@@ -86,6 +86,9 @@ describe("the reconnect policy", () => {
 
   it("throws for a negative option", () => {
     for (const name of ["base", "cap", "hold", "restart"])
-      assert.throws(() => new ReconnectPolicy({ [name]: -1 }), `${name} must be at least 0, got -1`);
+      assert.throws(
+        () => new ReconnectPolicy({ [name]: -1 }),
+        `reconnect.${name} must be a number of milliseconds, at least 0, got -1`,
+      );
   });
 });

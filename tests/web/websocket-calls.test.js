@@ -2,7 +2,7 @@
 
 import { assert } from "chai";
 import { CallError, RPCError } from "./support/portway.js";
-import { connectTo, requestsIn, sockets, startServer, webSocketTransport } from "./support/sockets.js";
+import { connectTo, requestsIn, startServer } from "./support/sockets.js";
 import { isOpen, pause, rejection, until } from "./support/outcomes.js";
 
 /** Returns the value or the error of each promise. */
@@ -70,6 +70,17 @@ describe("a client over a WebSocket", () => {
     const texts = requestsIn(await server.log(), "echo");
     assert.equal(texts.filter((text) => text.includes("again")).length, 3);
     assert.equal(texts.filter((text) => text.includes("once")).length, 1);
+  });
+
+  it("sends an idempotent call at most ten times", async function () {
+    this.timeout(30_000);
+    const server = await startServer();
+    const { peer, named } = connectTo(server.url);
+    const error = await rejection(peer.request("end", [], { timeout: 0, idempotent: true }));
+    assert.equal(error.reason, "session-ended");
+    assert.equal(named("onLost").length, 10);
+    assert.deepEqual(await peer.request("echo", ["next"]), ["next"]);
+    assert.lengthOf(requestsIn(await server.log(), "end"), 10);
   });
 
   it("does not send an idempotent call again if the call has a response or was aborted", async () => {
@@ -292,30 +303,6 @@ describe("a client over a WebSocket", () => {
     await session();
     transport.close();
     assert.equal((await rejection(peer.request("echo", []))).reason, "peer-gone");
-  });
-
-  it("rejects a call if the URL is invalid, with the error of the constructor as the cause", async () => {
-    const { peer, named } = connectTo("ftp://127.0.0.1/");
-    const error = await rejection(peer.request("echo", []));
-    assert.equal(error.reason, "peer-gone");
-    assert.equal(error.cause.name, "SyntaxError");
-    assert.equal(named("onEnd").length, 1);
-  });
-
-  it("needs a WebSocket class and valid options: the error names the option", () => {
-    const { WebSocket } = globalThis;
-    try {
-      globalThis.WebSocket = undefined;
-      assert.throws(
-        () => webSocketTransport("ws://localhost"),
-        TypeError,
-        "the option WebSocket must be a constructor",
-      );
-    } finally {
-      globalThis.WebSocket = WebSocket;
-    }
-    for (const [name, value] of Object.entries({ heartbeat: -1, connectTimeout: NaN, maxMessage: -1 }))
-      assert.throws(() => webSocketTransport("ws://localhost", { ...sockets, [name]: value }), RangeError, name);
   });
 });
 

@@ -215,7 +215,19 @@ describe("events of the page", () => {
     const call = peer.request("never").catch(() => {});
     await server.logOnce((log) => requestsIn(log, "never").length === 1);
     for (let n = 0; n < 5; n++) dispatch("online");
-    document.dispatchEvent(new Event("visibilitychange"));
+    await server.logOnce((log) => requestsIn(log, "rpc.ping").length >= 1);
+    peer.destroy();
+    await call;
+  });
+
+  it("such as `visibilitychange` make the client send a ping at once if a call is pending", async () => {
+    const server = await startServer();
+    const { peer, session } = connectTo(server.url);
+    await session();
+    const call = peer.request("never").catch(() => {});
+    await server.logOnce((log) => requestsIn(log, "never").length === 1);
+    // Browsers dispatch this event at the document, and it bubbles.
+    document.dispatchEvent(new Event("visibilitychange", { bubbles: true }));
     await server.logOnce((log) => requestsIn(log, "rpc.ping").length >= 1);
     peer.destroy();
     await call;
@@ -234,6 +246,18 @@ describe("events of the page", () => {
     dispatch("pageshow", { persisted: true });
     assert.deepEqual(await queuedCall, ["thawed"]);
     assert.equal(named("onSession").length, 2);
+  });
+
+  it("end the transport when the page enters the back/forward cache, if reconnect is false", async () => {
+    const server = await startServer();
+    const { peer, session, named, transport } = connectTo(server.url, { reconnect: false });
+    await session();
+    dispatch("pagehide", { persisted: true });
+    assert.equal(transport.state, "closed");
+    dispatch("pageshow", { persisted: true });
+    assert.equal((await rejection(peer.request("echo", []))).reason, "peer-gone");
+    assert.equal(named("onEnd").length, 1);
+    assert.equal((await server.logOnce(([{ closed }]) => closed !== undefined)).length, 1);
   });
 
   it("have no effect after destroy()", async () => {

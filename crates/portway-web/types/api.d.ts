@@ -143,7 +143,8 @@ export interface RequestOptions<Progress = any> extends NotifyOptions {
   onProgress?: ((value: Progress) => void) | undefined;
   /**
    * Whether the call may be sent again. Over a `webSocketTransport`, such a call survives the loss of its connection,
-   * and is sent again on the next connection. Other transports ignore this option. Default: false.
+   * and is sent again on the next connection, until it was sent ten times. Other transports ignore this option.
+   * Default: false.
    */
   idempotent?: boolean | undefined;
 }
@@ -226,7 +227,8 @@ export class JSONRPCClient<M extends MethodMap<M> = any> {
   ): AsyncIterableIterator<ItemOf<M, K, T>>;
   /**
    * Sends a notification, which is not answered. A request of the map can also be sent as a notification. Throws if the
-   * parameters cannot be cloned.
+   * parameters cannot be cloned. After `destroy()`, or after the end of the peer, does not throw: the notification is
+   * dropped, and a `CallError` (`destroyed`, `peer-gone`) is reported to `onError`.
    */
   notify<K extends keyof M & string>(method: K, ...args: CallArguments<ParamsOf<M, K>, NotifyOptions>): void;
   /**

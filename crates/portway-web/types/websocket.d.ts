@@ -1,5 +1,6 @@
-import type { BuiltInTransport, CallError, JSONRPCClient } from "./portway.js";
-// `portway/websocket`: a transport over a WebSocket that reconnects, and subscriptions over it.
+// `portway/websocket`: a transport over a WebSocket that reconnects.
+
+import type { BuiltInTransport, CallError } from "./portway.js";
 
 /** A value, or a function that returns it, possibly as a promise. The function is called for each attempt. */
 export type PerAttempt<T> = T | (() => T | PromiseLike<T>);
@@ -49,7 +50,7 @@ export interface ConnectionLost extends CallError {
 export interface ReconnectOptions {
   /** The delay after the first failure. It doubles with each further failure. Default: 500. */
   base?: number | undefined;
-  /** The maximum delay, after the jitter. Default: 30 000. */
+  /** The maximum delay, after the jitter. At least `base`. Default: 30 000, or `base` if that is longer. */
   cap?: number | undefined;
   /**
    * The time that a connection must be open before it resets the count of failures. If the delay before the connection
@@ -62,8 +63,9 @@ export interface ReconnectOptions {
    */
   restart?: number | undefined;
   /**
-   * Returns the delay that is used. `delay` is `base · 2^attempt`, at most `cap`; `attempt` counts from 0. Default:
-   * full jitter, which is a random delay from 0 to `delay`.
+   * Returns the delay that is used. `delay` is `base · 2^attempt`, at most `cap`; `attempt` counts from 0. If the
+   * function throws or does not return a non-negative number, `delay` is used, and the transport reports the error to
+   * `onError`. Default: full jitter, which is a random delay from 0 to `delay`.
    */
   jitter?: ((delay: number, attempt: number) => number) | undefined;
 }
@@ -91,6 +93,11 @@ export interface WebSocketTransportOptions {
    * device sleeps, or the browser slows the timers of a hidden page. A peer that has sent `rpc.ping` or `rpc.pong`
    * itself is also pinged while no call is pending, after twice this time without a message. Default: 4 500. Minimum:
    * 100. `false` or 0 disables the heartbeat. Disable it for a server that answers nothing while it works.
+   *
+   * A page does not see a message before its last byte has arrived. So the connection is also abandoned if one message
+   * takes longer than twice this time, for instance 1.8 MB at 200 KB/s. For such messages, set a longer time. With `ws`
+   * in Node, each byte counts, so a message may take any time. Each end by the heartbeat doubles this time for the next
+   * connections, up to eight times, until no call is pending.
    */
   heartbeat?: number | false | undefined;
   /** The maximum length of a message, sent or received, in characters. Default: 10 485 760. */
@@ -100,12 +107,13 @@ export interface WebSocketTransportOptions {
    * throws a `CallError` `session-ended`. Before the first connection, notifications wait.
    */
   queueNotifications?: boolean | undefined;
-  /** The options of the reconnect policy. */
-  reconnect?: ReconnectOptions | undefined;
+  /** The options of the reconnect policy. With `false`, no attempt follows the first failure or end. */
+  reconnect?: ReconnectOptions | false | undefined;
   /**
    * Decides whether another attempt follows the end of a connection or attempt. If the function returns `undefined`,
    * the close code decides: 1002, 1003, 1008, 1010, 3000, 3003, and 4400 to 4499 except 4408 and 4429, end the
-   * attempts. `attempt` is the number of failures before this end. `hasOpened` is true if the connection was open.
+   * attempts. `attempt` is the number of failures before this end. `hasOpened` is true if the connection was open. If
+   * the function throws or returns another value, the error is reported to `onError`, and the close code decides.
    */
   shouldReconnect?:
     | ((end: ConnectionEnd & { readonly attempt: number; readonly hasOpened: boolean }) => boolean | undefined)
@@ -139,72 +147,17 @@ export interface WebSocketTransport extends BuiltInTransport {
  * transport connects when the first of them is created, and again after each loss of the connection.
  *
  * When a connection is lost, the calls that were sent over it reject with a `ConnectionLost` (`session-ended`). Calls
- * with the option `idempotent` do not reject, and are sent again. Calls that are made without a connection wait for the
- * next connection: at most 1 000 messages, with at most 1 048 576 characters in all. Further calls reject with
- * `too-many-calls`.
+ * with the option `idempotent` do not reject, and are sent again, until they were sent ten times. Calls that are made
+ * without a connection wait for the next connection: at most 1 000 messages, with at most 1 048 576 characters in all.
+ * Further calls reject with `too-many-calls`.
  *
- * Throws a `TypeError` if there is no `WebSocket`, and a `RangeError` for an invalid number.
+ * Throws a `TypeError` if there is no `WebSocket`, or if an option is unknown or has a wrong type. Throws a
+ * `RangeError` if a number is too small. A transport that was closed or destroyed never connects again.
  */
 export function webSocketTransport(
   url: PerAttempt<string | { readonly href: string }>,
   options?: WebSocketTransportOptions,
 ): WebSocketTransport;
-
-/** A gap in the items of a subscription. */
-export interface SubscriptionGap {
-  /** The time of the last item or subscription before the gap: milliseconds since 1970, as `Date.now()` returns. */
-  readonly since: number;
-  /** The number of items that were dropped, because they were not read. 0 if a new connection is the cause. */
-  readonly dropped: number;
-}
-
-/** Options of `subscribe`. */
-export interface SubscribeOptions<Item = any> {
-  /** The transport of the client. */
-  transport: WebSocketTransport;
-  /** The method that subscribes, such as `eth_subscribe`. */
-  method: string;
-  /** The params of `method`, or a function that returns them for each subscription. */
-  params?: PerAttempt<object | undefined> | undefined;
-  /** The method that ends a subscription. Its params are an array with the id. Default: none. */
-  unsubscribe?: string | undefined;
-  /** The notification that carries the items, such as `eth_subscription`. */
-  notification: string;
-  /** Returns the id of the subscription from the result of `method`. Default: the result. */
-  readId?: ((result: any) => unknown) | undefined;
-  /** Returns the id of the subscription from the params of a notification. Default: `params.subscription`. */
-  readEventId?: ((params: any) => unknown) | undefined;
-  /** Returns the item from the params of a notification. Default: `params.result`. */
-  readItem?: ((params: any) => Item) | undefined;
-  /** Called after a gap: a new connection has subscribed anew, or items were dropped. */
-  onGap?: ((gap: SubscriptionGap) => void) | undefined;
-  /** The maximum number of unread items. If there are more, the oldest items are dropped. Default: 1 000. */
-  buffer?: number | undefined;
-  /** The timeout of the calls of `method`, in ms. Default: that of the client. */
-  timeout?: number | undefined;
-  /** Ends the subscription: the next read rejects with `signal.reason`. */
-  signal?: AbortSignalLike | undefined;
-}
-
-/** An `AbortSignal`. */
-export interface AbortSignalLike {
-  readonly aborted: boolean;
-  readonly reason: any;
-  addEventListener(type: "abort", listener: () => void): void;
-  removeEventListener(type: "abort", listener: () => void): void;
-}
-
-/**
- * Subscribes at a peer that answers `method` with an id, and sends the items in notifications with this id. Returns the
- * items. Subscribes at once, and again on each new connection. Events that arrive before the id are queued.
- *
- * The end of the loop, or `return()`, ends the subscription and calls `unsubscribe`. If `method` fails, or no
- * connection follows, the next read rejects.
- */
-export function subscribe<Item = any>(
-  client: Pick<JSONRPCClient, "request">,
-  options: SubscribeOptions<Item>,
-): AsyncIterableIterator<Item>;
 
 /** The effect of a close code: no attempt, an attempt after the delay, or an attempt after a longer delay. */
 export type ReconnectVerdict = "stop" | "back-off" | "wait-longer";

@@ -3,7 +3,8 @@
 
 import WebSocket from "ws";
 import init, { JSONRPCClient } from "../../../pkg/node.js";
-import { subscribe, webSocketTransport } from "../../../pkg/websocket.js";
+import { subscribe } from "../../../pkg/subscription.js";
+import { webSocketTransport } from "../../../pkg/websocket.js";
 
 await init();
 const transport = webSocketTransport(process.argv[2], { WebSocket });

@@ -4,7 +4,8 @@
 import assert from "node:assert/strict";
 import WebSocket from "ws";
 import init, { JSONRPCClient } from "../../../pkg/node.js";
-import { subscribe, webSocketTransport } from "../../../pkg/websocket.js";
+import { subscribe } from "../../../pkg/subscription.js";
+import { webSocketTransport } from "../../../pkg/websocket.js";
 import { Suite } from "../../packaging/suite.mjs";
 import { freePort, Program, programOf, within } from "./programs.mjs";
 

@@ -8,6 +8,7 @@ import type * as declaredInline from "../../../crates/portway-web/types/inline.j
 import type * as declaredWorker from "../../../crates/portway-web/types/wasi-worker.js";
 import type * as declaredWasi from "../../../crates/portway-web/types/wipc-wasi.js";
 import type * as declaredSocket from "../../../crates/portway-web/types/websocket.js";
+import type * as declaredSubscription from "../../../crates/portway-web/types/subscription.js";
 import type * as declaredTap from "../../../crates/portway-web/types/tap.js";
 import type * as declaredWipc from "../../../crates/portway-web/types/wipc.js";
 import type * as declaredWipcNode from "../../../crates/portway-web/types/wipc-node.js";
@@ -18,6 +19,7 @@ import type * as worker from "../../../crates/portway-web/js/entry/wasi-worker.j
 import type * as wasi from "../../../crates/portway-web/js/entry/wipc-wasi.js";
 import type * as web from "../../../crates/portway-web/js/entry/web.js";
 import type * as socket from "../../../crates/portway-web/js/entry/websocket.js";
+import type * as subscription from "../../../crates/portway-web/js/entry/subscription.js";
 import type * as tap from "../../../crates/portway-web/js/entry/tap.js";
 import type * as wipc from "../../../crates/portway-web/js/entry/wipc.js";
 import type * as wipcNode from "../../../crates/portway-web/js/entry/wipc-node.js";
@@ -101,7 +103,7 @@ assertAssignable<declaredTap.TapRecorder, tap.TapRecorder>();
 
 // The objects that functions return, and the functions themselves.
 assertAssignable<typeof declaredSocket.webSocketTransport, typeof socket.webSocketTransport>();
-assertAssignable<typeof declaredSocket.subscribe, typeof socket.subscribe>();
+assertAssignable<typeof declaredSubscription.subscribe, typeof subscription.subscribe>();
 assertEmpty<Undeclared<ReturnType<typeof web.portTransport>, declared.BuiltInTransport>>();
 type TransportInternals = "handleClose" | "idle" | "inFlight" | "isFull" | "isWaiting" | "receive" | "sendText";
 assertEmpty<Exclude<Undeclared<WipcTransport, declared.BuiltInTransport>, TransportInternals>>();

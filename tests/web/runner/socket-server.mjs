@@ -75,6 +75,9 @@ function answer(message, send, webSocket) {
     return void setTimeout(() => resolve(call), delay);
   }
   if (method === "length") return resolve(JSON.stringify(params).length);
+  if (method === "large") return resolve("x".repeat(params[0]));
+  // Each request of this method ends its connection.
+  if (method === "end") return webSocket.terminate();
   if (method === "never") return;
   if (method === "slow") return void setTimeout(() => resolve("late"), params[0]);
   if (method === "subscribe" || method === "subscribe_eagerly") {

@@ -74,9 +74,9 @@ export function startSockets() {
     return lines.slice(0, -1).map(Number);
   }
 
-  /** Starts a relay to a port. */
-  async function relay(port) {
-    const started = await startRelay(port);
+  /** Starts a relay to a port. `rates` may limit its speed. */
+  async function relay(port, rates) {
+    const started = await startRelay(port, rates);
     const number = relays.size + 1;
     relays.set(number, started);
     return { number, port: started.port };
@@ -84,9 +84,9 @@ export function startSockets() {
 
   return {
     /** Handles a command that a spec has posted, and returns the result. */
-    async handle({ action, number, port, signal, isCounted, ...values }) {
+    async handle({ action, number, port, signal, isCounted, rates, ...values }) {
       if (action === "start") return start(port, isCounted);
-      if (action === "relay") return relay(port);
+      if (action === "relay") return relay(port, rates);
       if (action === "drop") return relays.get(number).drop();
       if (action === "executions") return executions(number);
       if (action === "kill") return kill(number, signal);

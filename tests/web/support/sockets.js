@@ -5,7 +5,8 @@ import { afterThisTest } from "./cleanup.js";
 import { until } from "./outcomes.js";
 import { JSONRPCPeer, inNode, packaged } from "./portway.js";
 
-const { ReconnectPolicy, subscribe, webSocketTransport } = await import(packaged("websocket.js"));
+const { ReconnectPolicy, webSocketTransport } = await import(packaged("websocket.js"));
+const { subscribe } = await import(packaged("subscription.js"));
 /** Options with the WebSocket class, which an application in Node must pass. Pages need no such option. */
 const sockets = inNode ? { WebSocket: (await import("ws")).default } : {};
 
@@ -30,6 +31,11 @@ export async function startServer(isCounted) {
     url: `ws://127.0.0.1:${port}/path`,
     signal,
     command,
+    /** Returns the URL of a relay with limits of its speed to clients (`down`) and to the server (`up`), in bytes/s. */
+    async slowUrl(rates) {
+      const relay = await post({ action: "relay", port, rates });
+      return `ws://127.0.0.1:${relay.port}/path`;
+    },
     set: (values) => command("set", values),
     /** Returns the connections so far, each with the messages that the server received over it. */
     log: () => command("log"),

@@ -106,6 +106,10 @@ export const MAX_OFFLINE_MESSAGES = 1_000;
 export const MAX_OFFLINE_CHARACTERS = 1_048_576;
 /** Default silence of a WebSocket's peer before a ping, and maximum silence after the ping, in milliseconds. */
 export const SOCKET_HEARTBEAT = 4_500;
+/** Maximum factor of a WebSocket's heartbeat, which doubles at each end by the heartbeat while calls stay pending. */
+export const MAX_PATIENCE = 8;
+/** Maximum number of times that an idempotent call is sent over a WebSocket. */
+export const MAX_SENDS = 10;
 /** Maximum unsent bytes of a WebSocket with which handlers of streams continue to send items. */
 export const STREAM_BUFFER_BYTES = 1_048_576;
 /** Default delay after the first failure of a WebSocket, before the jitter, in milliseconds. */

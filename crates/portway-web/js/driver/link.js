@@ -98,7 +98,7 @@ export class Link extends ErrorReporter {
     this.#lastId = addLink(this.#internals.boundary, this);
     const wasm = new WasmConnection(() => this.#onWasmTrap(), this.#lastId);
     this.#wasm = wasm;
-    const pendingCalls = new PendingCalls(wasm);
+    const pendingCalls = new PendingCalls(wasm, transport);
     this.#pendingCalls = pendingCalls;
     this.#transport = transport;
     const dispatcher = this.#dispatcher;

@@ -18,6 +18,7 @@ export class PendingCalls {
   /** The observers of calls, by id: a `Stream` receives items, and an object with `onProgress` receives progress. */
   observers = new Map();
   #wasm;
+  #transport;
   /** `FIELDS_PER_CALL` values for each slot. The values are undefined if no call is pending in the slot. */
   #fields = [];
   /**
@@ -27,8 +28,10 @@ export class PendingCalls {
   /** The slots of the calls with a signal, by signal. */
   #slotsBySignal = new Map();
 
-  constructor(wasm) {
+  /** `transport.describeTimeout` is the only member that is used. The transport may lack this member. */
+  constructor(wasm, transport) {
     this.#wasm = wasm;
+    this.#transport = transport;
   }
 
   insert(slot, id, owner, method, resolve, reject) {
@@ -104,8 +107,9 @@ export class PendingCalls {
   }
 
   /** Rejects a call with a `CallError` that has this `reason`. */
-  fail(slot, reason, description = reason, cause) {
+  fail(slot, reason, description, cause) {
     const id = this.idOf(slot);
+    description ??= this.#transport.describeTimeout?.(id) ?? reason;
     const method = this.#fields[slot * FIELDS_PER_CALL + METHOD];
     this.reject(slot, new CallError(reason, `JSON-RPC ${description}: ${method} (id=${id})`, method, id, cause));
   }

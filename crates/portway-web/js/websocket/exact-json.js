@@ -29,22 +29,22 @@ const MARK = "\0";
 const isMarked = (id) => typeof id === "string" && id[0] === MARK;
 
 /**
- * Parses JSON text. Returns one message, an array of messages, or undefined if there is nothing to handle. Calls
- * `onRepeated` for a response with a repeated member: with the id of the response, or with undefined if the member `id`
- * is repeated. Throws a `SyntaxError` if the text is not JSON.
+ * Parses JSON text. Returns one message, an array of messages, or undefined if there is nothing to handle. For
+ * each response with a repeated member, adds the id of the response to the array `unreadable`, or undefined if the
+ * member `id` is repeated. Throws a `SyntaxError` if the text is not JSON.
  */
-export function readMessages(text, onRepeated) {
+export function readMessages(text, unreadable) {
   const value = JSON.parse(text);
   const isBatch = Array.isArray(value);
   if (isBatch ? value.length === 0 : isOrdinary(text, value)) return asMessages(value);
   const envelopes = scan(text, isBatch);
   let next = 0;
   return asMessages(value, (element) => {
-    const [texts, repeated] = envelopes[next++];
+    const [texts, repeated] = envelopes[next++] ?? [{}, []];
     const { method, params, id } = Object(element);
     if (repeated.length > 0) {
       if (method !== undefined || !("result" in element || "error" in element)) return INVALID_REQUEST;
-      return onRepeated(repeated.includes("id") ? undefined : id);
+      return void unreadable.push(repeated.includes("id") ? undefined : id);
     }
     if (id !== undefined) element.id = marked(id, texts.id);
     if (refersToRequest(method) && params?.id !== undefined)
@@ -67,19 +67,17 @@ function isOrdinary(text, value) {
     expected++;
     bits |= 1 << n;
   }
-  patterns[bits] ??= new RegExp(`"(?:${NAMES.filter((_, n) => bits & (1 << n)).join("|")})"|\\\\u00`, "g");
-  const pattern = patterns[bits];
-  let afterId = 0;
-  for (pattern.lastIndex = 0; pattern.test(text); ) {
-    const end = pattern.lastIndex;
-    if (expected-- === 0 || text[end - 1] === "0") return false;
-    // Of the names, only "id" has this letter at this position.
-    if (text[end - 3] === "i") afterId = end;
-  }
+  const pattern = (patterns[bits] ??= new RegExp(
+    `"(?:${NAMES.filter((_, n) => bits & (1 << n)).join("|")})"|\\\\u00`,
+    "g",
+  ));
+  for (pattern.lastIndex = 0; pattern.test(text); )
+    if (expected-- === 0 || text[pattern.lastIndex - 1] === "0") return false;
   const { id, method } = value;
   if (id === undefined) return !refersToRequest(method);
   if (typeof id !== "number") return !isMarked(id);
-  return text.startsWith(`${id}`, afterId + 1) && ",}".includes(text[afterId + 1 + `${id}`.length]);
+  const afterId = text.indexOf('"id"') + 5;
+  return text.startsWith(`${id}`, afterId) && ",}".includes(text[afterId + `${id}`.length]);
 }
 
 /** Converts an id of the peer to an id for the core. `text` is the JSON text of the id. */
@@ -118,51 +116,40 @@ const COLON = 0x3a;
 
 /**
  * Finds the members of a message, or of each message of a batch, in valid JSON text. Returns an array with one pair for
- * each message: the texts of its members by name, and its repeated names.
+ * each message with members: the texts of its members by name, and its repeated names. For other elements of a batch,
+ * the array has no pair.
  */
 function scan(text, isBatch) {
-  let at = 0;
   const found = [];
-
-  /** Skips white space, and then one of `characters` if it follows. Returns whether one of them was skipped. */
-  const skip = (characters = "") => {
-    while (" \t\r\n".includes(text[at])) at++;
-    const isThere = characters.includes(text[at]);
-    if (isThere) at++;
-    return isThere;
-  };
-
-  /** Skips a value. Returns its text. */
-  const readValue = () => {
-    skip();
-    const start = at;
-    let depth = 0;
-    for (; at < text.length; at++) {
-      const code = text.charCodeAt(at);
-      if (code === QUOTE) while (text.charCodeAt(++at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 1 : 0;
-      // The two pairs of brackets differ by one bit.
-      else if ((code | 0x20) === OPENING) depth++;
-      else if ((code | 0x20) === CLOSING && depth-- === 0) break;
-      else if (depth === 0 && (code === COMMA || code === COLON)) break;
-    }
-    return text.slice(start, at).trimEnd();
-  };
-
-  if (isBatch) skip("[");
-  do {
-    const texts = {};
-    const repeated = [];
-    if (skip("{"))
-      while (!skip("}")) {
-        const name = JSON.parse(readValue());
-        skip(":");
-        const value = readValue();
-        if (Object.hasOwn(texts, name)) repeated.push(name);
-        if (NAMES.includes(name)) texts[name] = value;
-        skip(",");
+  /** The index of the message. */
+  let index = 0;
+  /** The number of open brackets; 1 among the members of a message. */
+  let depth = isBatch ? -1 : 0;
+  /** The position after the last separator among the members. */
+  let start = 0;
+  /** The name of the current member, after its colon. */
+  let name;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    // The two pairs of brackets differ by one bit.
+    const isEnd = (code | 0x20) === CLOSING;
+    if (code === QUOTE) while (text.charCodeAt(++at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 1 : 0;
+    else if ((code | 0x20) === OPENING) {
+      if (++depth === 1) start = at + 1;
+    } else if (depth < 2 && (isEnd || code === COMMA || code === COLON)) {
+      if (code === COLON) name = JSON.parse(text.slice(start, at));
+      else if (depth === 0) index++;
+      else {
+        if (NAMES.includes(name)) {
+          const [texts, repeated] = (found[index] ??= [{}, []]);
+          if (texts[name]) repeated.push(name);
+          texts[name] = text.slice(start, at).trim();
+        }
+        name = undefined;
       }
-    else readValue();
-    found.push([texts, repeated]);
-  } while (isBatch && skip(","));
+      start = at + 1;
+    }
+    if (isEnd) depth--;
+  }
   return found;
 }

@@ -3,7 +3,7 @@
 // which this thread was suspended or blocked does not count.
 
 import { now } from "../driver/clock.js";
-import { MIN_HEARTBEAT } from "../driver/limit-values.js";
+import { MAX_PATIENCE } from "../driver/limit-values.js";
 import { MAX_TIMEOUT_MS, setTimer } from "../driver/timers.js";
 
 /** The number of checks in the time `option`. */
@@ -11,12 +11,20 @@ const CHECKS = 5;
 
 /**
  * `option` is the time (ms) without a message before a ping, and the time for the answer to a ping. 0 or false disables
- * the checks. `isWaiting` returns whether calls are pending. `ping` sends a ping: a notification if its argument is
- * true, and a request otherwise. `onDead` is called if no message arrives after a ping.
+ * the checks. `isWaiting` returns whether calls are pending. `countBytes` returns a number that increases when bytes of
+ * a message arrive or leave, if the platform shows them. `ping` sends a ping: a notification if its argument is true,
+ * and a request otherwise. `onDead` is called if no message arrives after a ping, with the time (ms) of the wait.
+ *
+ * A page cannot see a message before its last byte has arrived. So a connection that is given up may only be slow.
+ * While calls stay pending, for instance because they are sent again, each such end doubles both times.
  */
-export function liveness(option, isWaiting, ping, onDead) {
+export function liveness(option, isWaiting, countBytes, ping, onDead) {
   const isOn = option > 0 && option <= MAX_TIMEOUT_MS;
-  const interval = Math.max(option, MIN_HEARTBEAT) / CHECKS;
+  const interval = Number(option) / CHECKS;
+  /** The factor of `option`. */
+  let patience = 1;
+  /** The result of `countBytes` at the last check. */
+  let bytes;
   /** @type {any} The timer of the next check; undefined while there are no checks. */
   let timer;
   /** The number of intervals without a message. An interval whose timer was late does not count. */
@@ -39,15 +47,25 @@ export function liveness(option, isWaiting, ping, onDead) {
   };
 
   const schedule = () => {
-    const due = now() + interval;
+    const ms = interval * patience;
+    const due = now() + ms;
     timer = setTimer(() => {
       timer = undefined;
-      if (now() < due + interval / 4) silence++;
-      if (asked === undefined ? !isWaiting() && !answersPings : silence >= asked + CHECKS)
-        return asked === undefined || onDead();
+      const isPending = isWaiting();
+      if (!isPending) patience = 1;
+      const count = countBytes();
+      if (count > bytes) reset();
+      bytes = count;
+      if (now() < due + ms / 4) silence++;
+      if (asked === undefined) {
+        if (!isPending && !answersPings) return;
+      } else if (silence >= asked + CHECKS) {
+        patience = Math.min(2 * patience, MAX_PATIENCE);
+        return onDead(ms * CHECKS);
+      }
       schedule();
-      if (silence >= (isWaiting() ? CHECKS : 2 * CHECKS)) ask();
-    }, interval);
+      if (silence >= (isPending ? CHECKS : 2 * CHECKS)) ask();
+    }, ms);
   };
 
   /** Pings the peer now, unless it has not answered an earlier ping, or need not answer. */

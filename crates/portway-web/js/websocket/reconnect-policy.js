@@ -2,8 +2,14 @@
 // clock. The option `jitter` makes the delays random. `reconnect.rs` of `portway-proto` is the same policy, with a
 // diagram of the states. `tests/data/reconnect.json` has the test vectors of both policies.
 
-import { checkNumbers } from "./check-numbers.js";
+import { runUserCode } from "../driver/error-reporter.js";
 import { MAX_RECONNECT_DELAY, RECONNECT_DELAY, RECONNECT_HOLD, RESTART_DELAY } from "../driver/limit-values.js";
+import { checkOptions, checkValue } from "./check-options.js";
+
+const MILLISECONDS = "a number of milliseconds";
+const TIME = [MILLISECONDS, 0];
+/** The parameters of `checkValue` for each option. */
+const OPTIONS = { base: TIME, cap: TIME, hold: TIME, restart: TIME, jitter: ["a function"] };
 
 /** Returns the verdict on a close code: "stop", "back-off" or "wait-longer". */
 export function verdictOf(code) {
@@ -23,28 +29,29 @@ export class ReconnectPolicy {
    * @type {number | undefined}
    */
   due = undefined;
-  #base;
-  #cap;
-  #hold;
-  #restart;
-  #jitter;
+  #options;
+  #report;
   /** Whether `hurry` has shortened a delay since `handleTimeout` last changed the state. */
   #isHurried = false;
 
-  /** @param {import("../../types/websocket.js").ReconnectOptions} [options] */
-  constructor({
-    base = RECONNECT_DELAY,
-    cap = MAX_RECONNECT_DELAY,
-    hold = RECONNECT_HOLD,
-    restart = RESTART_DELAY,
-    jitter = (delay) => delay * Math.random(),
-  } = {}) {
-    checkNumbers({ base, cap, hold, restart });
-    this.#base = base;
-    this.#cap = cap;
-    this.#hold = hold;
-    this.#restart = restart;
-    this.#jitter = jitter;
+  /**
+   * `report` is called with the errors of `jitter`.
+   * @param {import("../../types/websocket.js").ReconnectOptions} [options]
+   * @param {(error: any) => void} [report]
+   */
+  constructor(options = {}, report = () => {}) {
+    checkValue("reconnect", options, "an object");
+    checkOptions(options, OPTIONS, "reconnect.");
+    const {
+      base = RECONNECT_DELAY,
+      cap = Math.max(MAX_RECONNECT_DELAY, base),
+      hold = RECONNECT_HOLD,
+      restart = RESTART_DELAY,
+      jitter = (delay) => delay * Math.random(),
+    } = options;
+    checkValue("reconnect.cap", cap, `${MILLISECONDS} (minimum: reconnect.base)`, base);
+    this.#options = { base, cap, hold, restart, jitter };
+    this.#report = report;
   }
 
   start() {
@@ -52,7 +59,7 @@ export class ReconnectPolicy {
   }
 
   opened(now) {
-    if (this.state === "connecting") this.#enter("open", now + Math.max(this.#hold, this.delay));
+    if (this.state === "connecting") this.#enter("open", now + Math.max(this.#options.hold, this.delay));
   }
 
   handleTimeout(now) {
@@ -71,9 +78,19 @@ export class ReconnectPolicy {
     if (this.state === "open") this.handleTimeout(now);
     if (!/^(conn|open|held)/.test(this.state)) return;
     if (verdict === "stop") return this.close();
-    const least = verdict === "wait-longer" ? this.#restart : 0;
-    const delay = Math.min(this.#cap, Math.max(this.#base, least) * 2 ** this.attempt);
-    this.delay = Math.min(this.#cap, least + this.#jitter(delay, this.attempt++));
+    const { base, cap, restart, jitter } = this.#options;
+    const least = verdict === "wait-longer" ? restart : 0;
+    // After 1 024 failures, the power is infinite. If `base` is 0, the product is then not a number.
+    let delay = Math.min(cap, Math.max(base, least) * 2 ** this.attempt++ || 0);
+    // If `jitter` fails, the delay is used without jitter.
+    runUserCode(() => {
+      const part = jitter(delay, this.attempt - 1);
+      checkValue("the result of reconnect.jitter", part, MILLISECONDS, 0);
+      delay = part;
+    }, this.#report);
+    // `jitter` may have closed the policy.
+    if (this.state === "closed") return;
+    this.delay = Math.min(cap, least + delay);
     this.#enter("waiting", now + this.delay);
   }
 

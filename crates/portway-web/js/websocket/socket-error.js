@@ -16,6 +16,9 @@ export const closeReason = (reason) =>
  * a symbol.
  */
 export class SocketError extends Error {
+  // Consoles show this name.
+  static name = "CallError";
+
   constructor(reason, text, data, cause, tooLarge, method, id) {
     super(text, cause && { cause });
     // Until all calls have ended, `tooLarge` contains the id of the call whose message was too large for the peer.

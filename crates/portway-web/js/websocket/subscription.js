@@ -2,11 +2,32 @@
 // connection has no subscriptions, so this module then subscribes again, and reports the gap.
 
 import { MAX_SUBSCRIPTION_ITEMS } from "../driver/limit-values.js";
-import { checkNumbers } from "./check-numbers.js";
+import { checkOptions, checkValue } from "./check-options.js";
 import { runUserCode } from "../driver/error-reporter.js";
 
-/** @type {typeof import("../../types/websocket.js").subscribe} */
+const FUNCTION = ["a function"];
+const STRING = ["a string"];
+/** The parameters of `checkValue` for each option. */
+const OPTIONS = {
+  transport: ["an object"],
+  method: STRING,
+  params: ["an object, an array or a function"],
+  unsubscribe: STRING,
+  notification: STRING,
+  readId: FUNCTION,
+  readEventId: FUNCTION,
+  readItem: FUNCTION,
+  onGap: FUNCTION,
+  buffer: ["a number", 1],
+  timeout: ["a number of milliseconds", 0],
+  signal: ["an object"],
+};
+
+/** @type {typeof import("../../types/subscription.js").subscribe} */
 export function subscribe(client, options) {
+  checkValue("client.request", client?.request, ...FUNCTION);
+  checkValue("options", options, "an object");
+  checkOptions(options, OPTIONS);
   const {
     method,
     params,
@@ -21,8 +42,9 @@ export function subscribe(client, options) {
   } = options;
   /** @type {any} */
   const { transport, signal } = options;
+  checkValue("method", method, ...STRING);
+  checkValue("notification", notification, ...STRING);
   if (transport?.watch === undefined) throw new TypeError("transport must be made by webSocketTransport");
-  checkNumbers({ buffer }, 1);
   /** The items that were not read yet, and the reads that wait for an item. */
   const items = [];
   const reads = [];

@@ -4,13 +4,14 @@
 
 import { now } from "../driver/clock.js";
 import { runUserCode } from "../driver/error-reporter.js";
-import { OVERSIZE, PARSE_ERROR, isCall, isRequest, someMessage } from "../driver/json-text.js";
+import { OVERSIZE, PARSE_ERROR, isCall, isRequest } from "../driver/json-text.js";
 import {
   CONNECT_TIMEOUT,
   MAX_IN_FLIGHT_BYTES,
   MAX_MESSAGE_BYTES,
   MAX_OFFLINE_CHARACTERS,
   MAX_OFFLINE_MESSAGES,
+  MAX_SENDS,
   MAX_UNWRITTEN_BYTES,
   SOCKET_HEARTBEAT,
   STREAM_BUFFER_BYTES,
@@ -18,11 +19,12 @@ import {
 import { CANCEL } from "../driver/profile.js";
 import { MAX_TIMEOUT_MS, setTimer } from "../driver/timers.js";
 import { addListeners } from "../transport/event-listeners.js";
-import { checkNumbers } from "./check-numbers.js";
+import { checkOptions, checkValue } from "./check-options.js";
 import { exactText, readMessages } from "./exact-json.js";
 import { liveness } from "./liveness.js";
 import { ReconnectPolicy, verdictOf } from "./reconnect-policy.js";
 import { SocketError, closeCode, closeReason } from "./socket-error.js";
+import { OPTIONS, STRINGS, URL_OR_FUNCTION, textsOf } from "./transport-options.js";
 
 /** The `readyState` of an open socket. */
 const OPEN = 1;
@@ -39,14 +41,13 @@ const TOO_BIG = 1009;
 const ABNORMAL = 1006;
 
 const failure = (reason) => ({ code: ABNORMAL, reason, wasClean: false });
-const idsOf = (message) => [message].flat().map(({ id }) => id);
 
-/** Returns whether all messages are notifications of the protocol, whose loss is not an error. */
-const isProtocol = (message) =>
-  !someMessage(message, ({ method, id }) => id !== undefined || !(method === CANCEL || method?.startsWith("rpc.")));
+/** Returns whether a message is a notification of the protocol, whose loss is not an error. */
+const isProtocol = ({ method, id }) => id === undefined && (method === CANCEL || method?.startsWith("rpc."));
 
 /** @type {typeof import("../../types/websocket.js").webSocketTransport} */
 export function webSocketTransport(url, options = {}) {
+  checkValue("options", options, "an object");
   const {
     WebSocket = globalThis.WebSocket,
     protocols,
@@ -56,10 +57,12 @@ export function webSocketTransport(url, options = {}) {
     maxMessage = MAX_MESSAGE_BYTES,
     reconnect,
   } = options;
-  if (typeof WebSocket !== "function")
-    throw new TypeError("the option WebSocket must be a constructor, like that of `ws`");
-  checkNumbers({ heartbeat: heartbeat || 0, connectTimeout, maxMessage });
-  let policy = new ReconnectPolicy(reconnect);
+  checkValue("url", url, URL_OR_FUNCTION);
+  // Node 20 has no global WebSocket.
+  checkOptions({ ...options, WebSocket: WebSocket ?? null, heartbeat: heartbeat === 0 ? false : heartbeat }, OPTIONS);
+  if (typeof first !== "function") textsOf(first);
+  const newPolicy = () => new ReconnectPolicy(reconnect || undefined, (error) => report(error));
+  let policy = newPolicy();
   /** @type {any} The socket of the attempt or of the connection. */
   let socket;
   /** Identifies the attempt or the connection. Late results of an earlier attempt are ignored. */
@@ -69,7 +72,7 @@ export function webSocketTransport(url, options = {}) {
   let sessionCount = 0;
   /** The messages that wait for a connection: the ids of their calls, and their texts. */
   let waiting = [];
-  /** The calls that may be sent again, by id: their texts, or undefined until they are sent. */
+  /** The calls that may be sent again, by id: an array with the text of the call for each time that it was sent. */
   const repeatable = new Map();
   /** The lengths of the calls that were sent and may be the reason of a close with 1009, by id. */
   const large = new Map();
@@ -82,6 +85,10 @@ export function webSocketTransport(url, options = {}) {
   const watchers = new Set();
   /** The error of later calls, after the end of the transport. */
   let endError;
+  /** The URL of the last attempt for errors: " to ", and the URL without its secrets. */
+  let place = "";
+  /** The description of the last end of a connection or an attempt. */
+  let lastEnd = "";
   let timer;
   let removeListeners;
   let removePageListeners;
@@ -99,9 +106,11 @@ export function webSocketTransport(url, options = {}) {
   const life = liveness(
     heartbeat,
     () => isWaiting(),
+    // Only `ws` has the first two numbers. `writeQueueSize` is the part of a large message that Node has not written.
+    () => (socket._socket?.bytesRead ?? 0) - (socket._socket?._handle?.writeQueueSize ?? 0) - socket.bufferedAmount,
     (isPortway) =>
       socket.send(JSON.stringify({ jsonrpc: "2.0", method: "rpc.ping", id: isPortway ? undefined : PING_ID })),
-    () => giveUp(`no answer to rpc.ping within ${heartbeat} ms`),
+    (ms) => giveUp(`no answer to rpc.ping within ${ms} ms (for slow large messages, raise the option heartbeat)`),
   );
 
   // Messages.
@@ -113,7 +122,7 @@ export function webSocketTransport(url, options = {}) {
 
   function post(text, ids) {
     for (const id of ids) {
-      if (repeatable.has(id)) repeatable.set(id, text);
+      repeatable.get(id)?.push(text);
       if (text.length > MIN_LARGE_CHARACTERS) large.set(id, text.length);
     }
     socket.send(text);
@@ -123,14 +132,16 @@ export function webSocketTransport(url, options = {}) {
     if (transfer?.length > 0) throw new TypeError("a WebSocket cannot transfer objects");
     const text = Array.isArray(message) ? `[${message.map(exactText)}]` : exactText(message);
     checkLength(text.length);
-    const isAnswer = !someMessage(message, isCall);
-    const hasCalls = someMessage(message, isRequest);
+    const messages = [message].flat();
+    const ids = messages.map(({ id }) => id);
+    const isAnswer = !messages.some(isCall);
+    const hasCalls = messages.some(isRequest);
     // Only these messages are limited or queued. All other messages are answers, whose number the peer determines, or
     // notifications whose loss is not an error.
-    const isOwn = !isAnswer && !isProtocol(message);
+    const isOwn = !isAnswer && !messages.every(isProtocol);
     if (isReady && socket.readyState === OPEN) {
       if (isOwn && isOver(MAX_UNWRITTEN_BYTES)) throw new SocketError("congested", "the peer does not read");
-      post(text, hasCalls ? idsOf(message) : []);
+      post(text, hasCalls ? ids : []);
       // A peer that sends requests, and does not read their answers, could fill the memory.
       if (isAnswer && isOver(2 * MAX_UNWRITTEN_BYTES)) giveUp("the peer does not read");
       if (hasCalls) life.watch();
@@ -140,7 +151,7 @@ export function webSocketTransport(url, options = {}) {
         throw new SocketError("session-ended", "notifications do not wait for a connection");
       if (!hasRoom(text)) dropEnded();
       if (!hasRoom(text)) throw new SocketError("too-many-calls", "too many messages wait");
-      waiting.push([idsOf(message), text]);
+      waiting.push([ids, text]);
     }
   }
 
@@ -154,7 +165,7 @@ export function webSocketTransport(url, options = {}) {
   function dropEnded() {
     const pending = pendingIds();
     const isWanted = (id) => id === undefined || pending.has(id);
-    for (const calls of [repeatable, large]) for (const id of calls.keys()) if (!pending.has(id)) calls.delete(id);
+    for (const calls of [repeatable, large]) for (const [id] of calls) if (!isWanted(id)) calls.delete(id);
     waiting = waiting.flatMap(([ids, text]) => {
       const wanted = ids.filter(isWanted);
       if (wanted.length === ids.length) return [[ids, text]];
@@ -170,7 +181,7 @@ export function webSocketTransport(url, options = {}) {
     let messages;
     try {
       checkLength(size);
-      messages = readMessages(typeof data === "string" ? data : decode(data), (id) => void unreadable.push(id));
+      messages = readMessages(typeof data === "string" ? data : decode(data), unreadable);
     } catch (/** @type {any} */ error) {
       return reject(error instanceof RangeError ? OVERSIZE : PARSE_ERROR, error);
     }
@@ -202,17 +213,23 @@ export function webSocketTransport(url, options = {}) {
     clearTimeout(timer);
     if (connectTimeout > 0 && connectTimeout <= MAX_TIMEOUT_MS)
       timer = setTimer(() => giveUp(`no connection within ${connectTimeout} ms`), connectTimeout);
-    let values;
+    let address;
+    let names;
+    let login;
     try {
-      values = await Promise.all(
+      [address, names = [], login] = await Promise.all(
         [url, protocols, first].map((value) => (typeof value === "function" ? value() : value)),
       );
+      checkValue("url", address, URL_OR_FUNCTION);
+      checkValue("protocols", names, ...STRINGS);
+      login = textsOf(login);
     } catch (error) {
       return attempt === own && giveUp("", error);
     }
     if (attempt !== own) return;
-    const [address, names, login = []] = values;
     let cause;
+    // A URL may contain a password or a ticket.
+    place = ` to ${address}`.replace(/[?#].*/s, "").replace(/[^/]*@/, "");
     try {
       socket = new WebSocket(address, names);
     } catch (error) {
@@ -222,7 +239,7 @@ export function webSocketTransport(url, options = {}) {
     socket.binaryType = "arraybuffer";
     tell(transport.onSocket, socket);
     removeListeners = addListeners(socket, {
-      open: () => begin(`${address}`, [login].flat()),
+      open: () => begin(`${address}`, login),
       message: (event) => onData(event.data),
       close: ({ code, reason, wasClean }) => lost({ code, reason, wasClean }, cause),
       error: ({ error }) => (cause = error),
@@ -233,7 +250,7 @@ export function webSocketTransport(url, options = {}) {
     const own = socket;
     policy.opened(now());
     schedule();
-    for (const message of login) own.send(typeof message === "string" ? message : JSON.stringify(message));
+    for (const text of login) own.send(text);
     isReady = true;
     const number = ++sessionCount;
     // Messages that the application sends in `onSession` are sent before the messages that wait.
@@ -247,16 +264,19 @@ export function webSocketTransport(url, options = {}) {
 
   /** Handles the end of a connection, or of an attempt. */
   function lost(facts, cause) {
-    let isWanted;
-    tell((end) => void (isWanted = options.shouldReconnect?.(end)), {
-      ...facts,
-      attempt: policy.attempt,
-      hasOpened: isReady,
-    });
-    // The application may have closed the transport in `shouldReconnect`.
+    let verdict = verdictOf(facts.code);
+    tell(
+      (end) => {
+        const isWanted = options.shouldReconnect?.(end);
+        checkValue("the result of shouldReconnect", isWanted, "true, false or undefined");
+        if (isWanted && verdict === "stop") verdict = "back-off";
+        if (isWanted === false) verdict = "stop";
+      },
+      { ...facts, attempt: policy.attempt, hasOpened: isReady },
+    );
+    policy.lost(now(), facts.code, reconnect === false ? "stop" : verdict);
+    // The application may have closed the transport in `shouldReconnect` or in `jitter`.
     if (endError) return;
-    const byCode = verdictOf(facts.code);
-    policy.lost(now(), facts.code, isWanted === false ? "stop" : isWanted && byCode === "stop" ? "back-off" : byCode);
     if (policy.state === "closed") return end(facts, cause);
     const { attempt, delay, due } = policy;
     endSession(facts, cause);
@@ -267,15 +287,18 @@ export function webSocketTransport(url, options = {}) {
 
   /** Ends the session or the attempt. The calls that wait, and the calls that may be sent again, stay pending. */
   function endSession(facts, cause) {
-    if (!abandon(facts)) return;
+    if (!abandon(facts, cause)) return;
     dropEnded();
-    let longest = NaN;
-    if (facts.code === TOO_BIG) for (const [id, length] of large) if (!(length <= large.get(longest))) longest = id;
-    repeatable.delete(longest);
-    const tooLarge = new Set([longest]);
+    const tooLarge = new Set();
+    if (facts.code === TOO_BIG)
+      for (const [id] of [...large].sort(([, a], [, b]) => b - a).slice(0, 1)) {
+        tooLarge.add(id);
+        repeatable.delete(id);
+      }
     large.clear();
-    waiting.unshift(...[...repeatable].flatMap(([id, text]) => (text === undefined ? [] : [[[id], text]])));
-    const error = errorOf("session-ended", facts, cause, tooLarge);
+    // Calls that were not sent are in `waiting` already.
+    for (const [id, texts] of repeatable) if (texts.length % MAX_SENDS > 0) waiting.push([[id], texts[0]]);
+    const error = new SocketError("session-ended", lastEnd, facts, cause, tooLarge);
     notifyClosed?.(error, true, false, new Set(waiting.flatMap(([ids]) => ids)));
     // Later copies of the error are for requests of the peer, which may have the same ids.
     tooLarge.clear();
@@ -289,8 +312,8 @@ export function webSocketTransport(url, options = {}) {
   function end(facts, cause, isOwn) {
     policy.close();
     removePageListeners?.();
-    endError = errorOf("peer-gone", facts, cause);
-    const hadSession = abandon(facts);
+    const hadSession = abandon(facts, cause, isOwn);
+    endError = new SocketError("peer-gone", lastEnd, facts, cause);
     waiting = [];
     notifyClosed?.(endError);
     if (hadSession && !isOwn) reportLost(endError);
@@ -304,8 +327,15 @@ export function webSocketTransport(url, options = {}) {
   }
 
   /** Closes the socket and removes its listeners. Returns whether there was a session. */
-  function abandon({ code, reason }) {
+  function abandon({ code, reason }, cause, isOwn) {
     const hadSession = isReady;
+    const text = reason || (cause?.message ?? cause);
+    const subject = isOwn
+      ? "this side has closed the transport"
+      : isReady
+        ? `the connection${place} has ended with code ${code}`
+        : `the attempt to connect${place} has failed`;
+    lastEnd = text ? `${subject}: ${text}` : subject;
     const own = socket;
     attempt = socket = undefined;
     isReady = false;
@@ -337,7 +367,7 @@ export function webSocketTransport(url, options = {}) {
       open();
     };
     // If the timer fires early, `onTimer` sets it again.
-    timer = setTimer(onTimer, policy.due - now());
+    timer = setTimer(onTimer, Math.min(policy.due - now(), MAX_TIMEOUT_MS));
   }
 
   // Events of the page.
@@ -356,25 +386,20 @@ export function webSocketTransport(url, options = {}) {
     open();
   }
 
-  function listenToPage() {
-    const { document } = globalThis;
-    const stops = [
-      addListeners(globalThis, {
-        online: onChance,
-        // Browsers do not put a page with an open socket into the back/forward cache.
-        pagehide({ persisted }) {
-          if (!persisted || endError) return;
-          policy = new ReconnectPolicy(reconnect);
-          endSession({ code: 1001, reason: "this page was left", wasClean: true });
-        },
-        pageshow: ({ persisted }) => persisted && start(),
-      }),
-      addListeners(document ?? {}, { visibilitychange: () => document.hidden || onChance() }),
-    ];
-    return () => {
-      for (const stop of stops) stop();
-    };
-  }
+  const pageListeners = {
+    online: onChance,
+    // The event bubbles from the document to the window.
+    visibilitychange: () => document.hidden || onChance(),
+    // Browsers do not put a page with an open socket into the back/forward cache.
+    pagehide({ persisted }) {
+      if (!persisted || endError) return;
+      const facts = { code: 1001, reason: "this page was left", wasClean: true };
+      if (reconnect === false) return end(facts);
+      policy = newPolicy();
+      endSession(facts);
+    },
+    pageshow: ({ persisted }) => persisted && start(),
+  };
 
   const close = (code, reason = "") => {
     if (!endError) end({ code: closeCode(code), reason: `${reason}`, wasClean: true }, undefined, true);
@@ -393,7 +418,7 @@ export function webSocketTransport(url, options = {}) {
       receive = handler;
       isServing = serves;
       if (removePageListeners || endError) return;
-      removePageListeners = listenToPage();
+      removePageListeners = addListeners(globalThis, pageListeners);
       // The caller of `onMessage` can finish its setup first.
       queueMicrotask(start);
     },
@@ -411,7 +436,12 @@ export function webSocketTransport(url, options = {}) {
       if (method === "rpc.ping") send({ jsonrpc: "2.0", method: "rpc.pong" });
     },
     /** Called before an idempotent call is sent. */
-    onIdempotent: (id) => void repeatable.set(id, undefined),
+    onIdempotent: (id) => void repeatable.set(id, []),
+    /** Returns a description for the error of a call that times out while it waits for a connection. */
+    describeTimeout: (id) =>
+      waiting.some(([ids]) => ids.includes(id))
+        ? `timeout without a connection${lastEnd ? ` (${lastEnd})` : place}`
+        : undefined,
     /**
      * Adds a watcher: `onMessage(message)`, `onSession(number)` (0 at the end of a session), `onEnd(error)`. Returns
      * the function that removes the watcher.
@@ -429,11 +459,11 @@ export function webSocketTransport(url, options = {}) {
     inFlight: {
       /** Adds a request. Returns false if too many bytes are in flight, or if too many bytes are unsent. */
       add(request) {
-        const isFirst = arrived.requests === 0;
-        const isRefused = isFirst && running.size > 0 && runningBytes + arrived.bytes > MAX_IN_FLIGHT_BYTES;
-        if (isRefused || isOver(MAX_UNWRITTEN_BYTES)) return false;
         // All bytes of a batch count until its last request has ended.
-        if (isFirst) runningBytes += arrived.bytes;
+        const bytes = arrived.requests > 0 ? 0 : arrived.bytes;
+        if ((bytes && running.size && runningBytes + bytes > MAX_IN_FLIGHT_BYTES) || isOver(MAX_UNWRITTEN_BYTES))
+          return false;
+        runningBytes += bytes;
         arrived.requests++;
         running.set(request, arrived);
         return true;
@@ -459,11 +489,6 @@ export function webSocketTransport(url, options = {}) {
     },
   };
   return transport;
-}
-
-function errorOf(reason, facts, cause, tooLarge) {
-  const text = `the connection has ended with code ${facts.code}${facts.reason && `: ${facts.reason}`}`;
-  return new SocketError(reason, text, facts, cause, tooLarge);
 }
 
 const decode = (data) => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data);

@@ -1,0 +1,135 @@
+// The errors of calls and notifications over a WebSocket: they contain the cause.
+
+import { assert } from "chai";
+import { connectTo, requestsIn, sockets, startServer, webSocketTransport } from "./support/sockets.js";
+import { CallError, JSONRPCClient, inNode, portTransport } from "./support/portway.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { rejection, until } from "./support/outcomes.js";
+
+const deadUrl = "ws://127.0.0.1:9/rpc";
+
+describe("the error of a call over a WebSocket", () => {
+  it("that times out before the connection opens contains the URL without its secrets, and the last failure", async () => {
+    const { peer, named } = connectTo("ws://ada:secret@127.0.0.1:9/rpc?ticket=secret");
+    await until(() => named("onRetry").length > 0);
+    const error = await rejection(peer.request("add", [1, 2], { timeout: 50 }));
+    assert.equal(error.reason, "timeout");
+    const text = "JSON-RPC timeout without a connection (the attempt to connect to ws://127.0.0.1:9/rpc has failed";
+    assert.equal(error.message.slice(0, text.length), text);
+    assert.notInclude(error.message, "secret");
+    assert.match(error.message, /\): add \(id=\d+\)$/);
+    // Pages do not see why an attempt has failed.
+    if (inNode) assert.include(error.message, "ECONNREFUSED");
+  });
+
+  it("that times out during the first attempt contains the URL", async () => {
+    const server = await startServer();
+    await server.set({ upgrades: "hang" });
+    const { peer } = connectTo(server.url);
+    const error = await rejection(peer.request("add", [], { timeout: 200 }));
+    assert.include(error.message, `JSON-RPC timeout without a connection to ${server.url}: add (id=`);
+  });
+
+  it("that times out after it was sent has no such text", async () => {
+    const server = await startServer();
+    const { peer, session } = connectTo(server.url);
+    await session();
+    const error = await rejection(peer.request("never", [], { timeout: 100 }));
+    assert.match(error.message, /^JSON-RPC timeout: never \(id=\d+\)$/);
+  });
+
+  for (const name of ["url", "protocols", "first"])
+    it(`contains the exception of the function ${name}`, async () => {
+      const fail = () => {
+        throw new Error("no ticket");
+      };
+      const { peer, named } = connectTo(name === "url" ? fail : deadUrl, name === "url" ? {} : { [name]: fail });
+      await until(() => named("onRetry").length > 0);
+      const error = await rejection(peer.request("add", [], { timeout: 50 }));
+      assert.include(error.message, "the attempt to connect has failed: no ticket");
+      assert.equal(named("onRetry")[0].cause.message, "no ticket");
+    });
+
+  it("contains the URL and the reason if the URL is invalid, with the error of the constructor as the cause", async () => {
+    const { peer, named } = connectTo("ftp://127.0.0.1/?ticket=secret");
+    const error = await rejection(peer.request("echo", []));
+    assert.equal(error.reason, "peer-gone");
+    assert.equal(error.cause.name, "SyntaxError");
+    assert.include(error.message, `the attempt to connect to ftp://127.0.0.1/ has failed: ${error.cause.message}`);
+    assert.deepEqual(error.data, { code: 1006, reason: "", wasClean: false });
+    assert.equal(named("onEnd").length, 1);
+  });
+
+  it("contains the URL and the code after a lost connection, and is printed as a CallError", async () => {
+    const server = await startServer();
+    const { peer, session } = connectTo(server.url);
+    await session();
+    const call = rejection(peer.request("never"));
+    await server.logOnce((log) => requestsIn(log, "never").length === 1);
+    await server.command("close", { code: 1001, reason: "going" });
+    const error = await call;
+    assert.equal(error.message, `the connection to ${server.url} has ended with code 1001: going`);
+    assert.equal(error.constructor.name, "CallError");
+    if (inNode) {
+      const { inspect } = await import("node:util");
+      assert.match(inspect(error), /^CallError: the connection to /);
+    }
+  });
+
+  it("says that this side has closed the transport, also for a client on a transport that was destroyed", async () => {
+    const transport = webSocketTransport(deadUrl, sockets);
+    new JSONRPCClient(transport).destroy();
+    const client = new JSONRPCClient(transport);
+    afterThisTest(() => client.destroy());
+    const error = await rejection(client.request("add", []));
+    assert.equal(error.reason, "peer-gone");
+    assert.equal(error.message, "this side has closed the transport");
+  });
+});
+
+describe("a notification after the end of the connection", () => {
+  /** Ends a WebSocket by a close code of the server that forbids further connections. */
+  async function closedByServer() {
+    const server = await startServer();
+    const { peer, session, transport, errors } = connectTo(server.url);
+    await session();
+    await server.command("close", { code: 4403, reason: "forbidden" });
+    await until(() => transport.state === "closed");
+    return { client: peer, errors };
+  }
+
+  /** Closes a port, whose transport then refuses calls. */
+  async function closedPort() {
+    const { port1, port2 } = new MessageChannel();
+    const errors = [];
+    const client = new JSONRPCClient(portTransport(port1), { onError: (error) => errors.push(error) });
+    afterThisTest(() => client.destroy());
+    port2.close();
+    await rejection(client.request("add", [], { timeout: 500 }));
+    return { client, errors };
+  }
+
+  const ends = { "WebSocket that the server has closed with 4403": closedByServer };
+  // Only Node reports that a port was closed.
+  if (inNode) ends["closed port"] = closedPort;
+  for (const [name, end] of Object.entries(ends))
+    it(`is reported to onError, and does not throw: a ${name}`, async () => {
+      const { client, errors } = await end();
+      client.notify("progress", [1]);
+      const [error] = errors;
+      assert.lengthOf(errors, 1);
+      assert.instanceOf(error, CallError);
+      assert.deepEqual([error.reason, error.method], ["peer-gone", "progress"]);
+    });
+
+  it("is reported to onError, and does not throw: a destroyed client over a WebSocket", () => {
+    const errors = [];
+    const client = new JSONRPCClient(webSocketTransport(deadUrl, sockets), { onError: (error) => errors.push(error) });
+    client.destroy();
+    client.notify("progress", [1]);
+    assert.deepEqual(
+      errors.map(({ reason, method }) => [reason, method]),
+      [["destroyed", "progress"]],
+    );
+  });
+});
