@@ -41,8 +41,8 @@ const PROFILE: Profile = {
     profile
 };
 
-/// A timeout may end late by 1/16 of its length, and by one second at most. Because of this tolerance, most calls need
-/// not read the clock.
+/// A timeout may end late by the fraction 1 / `TIME_GRAIN` of its length, and by one second at most. Because of this
+/// tolerance, most calls need not read the clock.
 const TIME_GRAIN: u64 = 16;
 
 /// Microseconds per millisecond. JavaScript passes times in milliseconds, with fractions. The connection uses

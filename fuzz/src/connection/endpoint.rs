@@ -174,7 +174,11 @@ impl Endpoint {
         let id = self.connection.request_id(key).cloned();
         assert_eq!(id.is_some(), is_open);
         self.running.retain(|running| *running != key);
-        assert_eq!(self.connection.respond(key, outcome.clone()), is_open, "the first answer must be accepted");
+        assert_eq!(
+            self.connection.respond(key, outcome.clone()),
+            is_open,
+            "an open connection must accept the first answer"
+        );
         assert!(!self.connection.respond(key, outcome), "a second answer was accepted");
         assert!(self.connection.request_id(key).is_none() && !self.connection.is_unanswered(key));
         assert!(id.is_none_or(|id| self.connection.request_with_id(&id) != Some(key)));

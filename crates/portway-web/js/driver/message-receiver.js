@@ -164,9 +164,9 @@ export class MessageReceiver {
         callCount > batchItems ? undefined : isolator,
         origin,
       );
-      // Wasm refuses all calls of a batch that has more than `batchItems` calls. So one call above this limit is enough
-      // for the refusal, and further calls are skipped. At most `capacity` answers belong to pending calls. Answers
-      // above `capacity` plus `batchItems` are skipped, too.
+      // Wasm refuses a batch that has more than `batchItems` messages besides responses. So one message above this
+      // limit is enough for the refusal, and further messages are skipped. At most `capacity` responses belong to
+      // pending calls. Responses above `capacity` plus `batchItems` are skipped, too.
       const isResponseItem = isResponse(message.shape);
       if (isResponseItem ? responseCount++ > this.#pendingCalls.capacity + batchItems : callCount++ > batchItems)
         continue;
