@@ -125,12 +125,12 @@ impl Endpoint {
             }
             Incoming::Single(entry) => self.expect_reply(entry, false),
             Incoming::Batch(entries) => {
-                let calls = entries.iter().filter(|entry| {
+                let counted = entries.iter().filter(|entry| {
                     !matches!(entry, Ok(Message::Response(_)) | Err(Unusable::Ignore | Unusable::Unreadable { .. }))
                 });
                 let is_refused = config.profile.batch == BatchPolicy::Reject
                     || entries.is_empty()
-                    || calls.count() > config.limits.batch_items;
+                    || counted.count() > config.limits.batch_items;
                 if is_refused {
                     self.expect_reply_to(&Id::Null, false);
                 } else {
