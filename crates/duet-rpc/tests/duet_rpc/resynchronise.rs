@@ -122,6 +122,7 @@ fn a_frame_after_text_that_resembles_a_header_is_served() {
     {
         daemon.write(noise);
         let id = daemon.probe();
+        // The text causes one error. A second error is permitted, because the text resembles a header.
         let answers: Vec<String> =
             std::iter::from_fn(|| Some(daemon.answer().id())).take_while(|answer_id| *answer_id != id).collect();
         assert!((1..=2).contains(&answers.len()) && answers.iter().all(|id| id == "null"), "{noise:?}: {answers:?}");
