@@ -13,7 +13,7 @@ const HOLE = { $type: "hole" };
 const UNDEFINED = { $type: "undefined" };
 const UNREADABLE = { $type: "unreadable" };
 
-/** The maximum number of characters of a small integer with its comma. */
+/** The maximum number of characters of an integer of 32 bits with its comma. */
 const INTEGER_CHARACTERS = 12;
 /** The maximum number of characters of any other number with its comma. */
 const NUMBER_CHARACTERS = 25;
