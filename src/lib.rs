@@ -2,8 +2,8 @@
 //!
 //! On Unix, on Windows and in browsers, this crate has a typed `Client`, `Server` and `Peer` on a `Transport`. In a
 //! browser (`wasm32-unknown-unknown`), a transport is a window, a worker or a port. On Unix and Windows, a transport is
-//! a byte stream: standard input and output, a socket or a process. The JavaScript API is in the npm package of the
-//! same name, and not in this crate.
+//! a byte stream (standard input and output, a socket or a process), a WebSocket or a channel. The JavaScript API is in
+//! the npm package of the same name, and not in this crate.
 //!
 //! Start with `Client`, `Server` and `Transport`. A `Peer` is both a client and a server. A failed call returns a
 //! `CallError`, and a handler returns an `RpcError`.

@@ -46,10 +46,13 @@ fn check(bytes: &[u8], profile: &Profile, limits: &Limits) {
         Incoming::Single(entry) => (vec![entry], false),
         Incoming::Batch(entries) => (entries, true),
     };
-    let calls = entries.iter().filter(|entry| {
+    let counted = entries.iter().filter(|entry| {
         !matches!(entry, Ok(Message::Response(_)) | Err(Unusable::Ignore | Unusable::Unreadable { .. }))
     });
-    assert!(calls.count() <= limits.batch_items.saturating_add(1), "more than one call beyond the limit is returned");
+    assert!(
+        counted.count() <= limits.batch_items.saturating_add(1),
+        "more than one message beyond the limit is returned"
+    );
     let mut messages = Vec::new();
     for entry in entries {
         match entry {

@@ -6,11 +6,11 @@ use std::process::ExitStatus;
 
 use crate::Framing;
 
-/// The reason why a link over a byte stream has ended.
+/// The reason why a native link has ended.
 ///
-/// The type also exists in browsers, so that a `match` on a [`CallError`](crate::CallError) compiles there. But
-/// browsers never return a value of this type, because their transports are not byte streams. Browsers report lost
-/// peers by other errors, such as [`CallError::PeerGone`](crate::CallError::PeerGone).
+/// The type also exists in browsers, so that a `match` on a [`CallError`](crate::CallError) compiles there. But links
+/// in browsers never return a value of this type. They report lost peers by other errors, such as
+/// [`CallError::PeerGone`](crate::CallError::PeerGone).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Closed {

@@ -17,7 +17,7 @@ impl Link {
 
     /// Works like [`Link::has_room`], for a caller that has locked the state. `state` is the locked state of this link.
     pub(super) fn has_room_in(&self, state: &State) -> bool {
-        let must_pause = self.is_queue_full(state) && !waits_for_peer(state);
+        let must_pause = self.is_queue_full(state) && !may_wait_for_peer(state);
         state.response_backlog() <= self.limits.unwritten_bytes && !must_pause
     }
 
@@ -29,7 +29,7 @@ impl Link {
             return false;
         }
         let state = self.lock();
-        self.is_queue_full(&state) && waits_for_peer(&state)
+        self.is_queue_full(&state) && may_wait_for_peer(&state)
     }
 
     /// Returns whether requests run one at a time.
@@ -47,6 +47,6 @@ impl Link {
 
 /// Returns whether the running request may wait for a message of the peer. A stream waits for credit, and a handler
 /// that calls the peer waits for the response.
-fn waits_for_peer(state: &State) -> bool {
+fn may_wait_for_peer(state: &State) -> bool {
     !state.blocked_streams.is_empty() || state.connection.pending_calls() > 0
 }

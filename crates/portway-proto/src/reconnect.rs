@@ -46,7 +46,7 @@ pub struct Options {
     /// The minimum time that a connection must be open before it resets the count of failures. Default: 5 000.
     pub hold: u64,
     /// After a close with 1012 or 1013, `base` is at least this delay, and this delay is added to the result of the
-    /// jitter. Default: 5 000.
+    /// jitter. The sum is at most `cap`. Default: 5 000.
     pub restart: u64,
 }
 
@@ -194,8 +194,9 @@ impl Reconnect {
 
     /// Handles the end of a connection, or of an attempt. `code` is the close code, or `None` if the connection failed.
     /// `verdict` replaces the verdict on `code`, unless `verdict` is `None`. In `jitter(delay, attempt)`, `delay` is
-    /// `base · 2^attempt`, at most `cap`. The delay (ms) that `jitter` returns is used, and is also limited to `cap`.
-    /// [`full_jitter`] is the usual choice.
+    /// `base · 2^attempt`, at most `cap`, and `attempt` is 0 after the first failure. The result of `jitter` is the
+    /// delay (ms) before the next attempt, at most `cap`. [`full_jitter`] is the usual choice. After
+    /// [`Verdict::WaitLonger`], [`Options::restart`] applies, too.
     ///
     /// Afterwards, the state is [`State::Waiting`] or [`State::Closed`]. The method has no effect in other states than
     /// [`State::Connecting`], [`State::Open`] and [`State::Held`].

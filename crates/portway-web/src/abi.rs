@@ -41,8 +41,8 @@ const PROFILE: Profile = {
     profile
 };
 
-/// A timeout may end late by 1/16 of its length, and by one second at most. Because of this tolerance, most calls need
-/// not read the clock.
+/// A timeout may end late by the fraction 1 / `TIME_GRAIN` of its length, and by one second at most. Because of this
+/// tolerance, most calls need not read the clock.
 const TIME_GRAIN: u64 = 16;
 
 /// Microseconds per millisecond. JavaScript passes times in milliseconds, with fractions. The connection uses
@@ -328,12 +328,12 @@ impl ConnectionEntry {
 /// Creates the element for a message, alone or in a batch.
 // Two callers use this function. Inlining would duplicate its code.
 #[inline(never)]
-fn entry(class: Class, id: JsId, token: JsValueRef) -> Entry<JsValueRef> {
+fn entry(class: Class, id: JsId, element: JsValueRef) -> Entry<JsValueRef> {
     match class {
-        Class::Request => Ok(Message::Request(Request { id, method: (), params: Some(token) })),
-        Class::Notification => Ok(Message::Notification(Notification { method: (), params: Some(token) })),
-        Class::Success => Ok(Message::Response(Response { id, outcome: Ok(token) })),
-        Class::Failure => Ok(Message::Response(Response { id, outcome: Err(JsError::Remote(token)) })),
+        Class::Request => Ok(Message::Request(Request { id, method: (), params: Some(element) })),
+        Class::Notification => Ok(Message::Notification(Notification { method: (), params: Some(element) })),
+        Class::Success => Ok(Message::Response(Response { id, outcome: Ok(element) })),
+        Class::Failure => Ok(Message::Response(Response { id, outcome: Err(JsError::Remote(element)) })),
         Class::Empty => Err(Unusable::Empty(id)),
         Class::Malformed(Malformed::Ignore) => Err(Unusable::Ignore),
         Class::Malformed(Malformed::AnswerWithId(fault)) => Err(Unusable::Reject(Rejected { id, fault })),

@@ -24,7 +24,7 @@ fn files(folder: &Path, extension: &str) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// Returns the names of JavaScript files in double quotes that begin with one of `beginnings`.
+/// Returns the names of JavaScript files that are in double quotes, and that begin with one of `beginnings`.
 fn quoted<'a>(text: &'a str, beginnings: &'a [&str]) -> impl Iterator<Item = &'a str> {
     text.split('"').filter(|part| part.ends_with(".js") && beginnings.iter().any(|start| part.starts_with(start)))
 }

@@ -157,10 +157,10 @@ export interface WipcEnd {
 }
 
 /**
- * One end of WIPC on two streams of bytes. It locks both streams, and reads at once.
+ * One side of WIPC on two streams of bytes. It locks both streams, and reads at once.
  *
- * Reading pauses while more than 16 MiB of frames that the peer caused wait to be written. The peer causes all messages
- * of the transport except outgoing calls, and the frames that hooks send before they return. Each frame counts as its
+ * Reading pauses while more than 16 MiB of frames that the peer caused wait to be written. The peer causes the frames
+ * that hooks send before they return, and all messages of the transport except outgoing calls. Each frame counts as its
  * own bytes plus 256. Reading resumes when the peer reads; no frame is dropped. Streams that the peer requested also
  * pause. Up to 1 MiB is read ahead, so that the end of the stream is noticed. Outgoing calls still end by their
  * timeouts. While outgoing calls are pending, up to 16 MiB are read ahead. Otherwise two peers that answer each other

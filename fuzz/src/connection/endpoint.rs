@@ -125,12 +125,12 @@ impl Endpoint {
             }
             Incoming::Single(entry) => self.expect_reply(entry, false),
             Incoming::Batch(entries) => {
-                let calls = entries.iter().filter(|entry| {
+                let counted = entries.iter().filter(|entry| {
                     !matches!(entry, Ok(Message::Response(_)) | Err(Unusable::Ignore | Unusable::Unreadable { .. }))
                 });
                 let is_refused = config.profile.batch == BatchPolicy::Reject
                     || entries.is_empty()
-                    || calls.count() > config.limits.batch_items;
+                    || counted.count() > config.limits.batch_items;
                 if is_refused {
                     self.expect_reply_to(&Id::Null, false);
                 } else {
@@ -174,7 +174,11 @@ impl Endpoint {
         let id = self.connection.request_id(key).cloned();
         assert_eq!(id.is_some(), is_open);
         self.running.retain(|running| *running != key);
-        assert_eq!(self.connection.respond(key, outcome.clone()), is_open, "the first answer must be accepted");
+        assert_eq!(
+            self.connection.respond(key, outcome.clone()),
+            is_open,
+            "an open connection must accept the first answer"
+        );
         assert!(!self.connection.respond(key, outcome), "a second answer was accepted");
         assert!(self.connection.request_id(key).is_none() && !self.connection.is_unanswered(key));
         assert!(id.is_none_or(|id| self.connection.request_with_id(&id) != Some(key)));

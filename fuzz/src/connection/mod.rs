@@ -77,11 +77,11 @@ impl World {
                     Err(refused) => check_refusal(refused, cannot_call, has_room),
                 }
             }
-            Action::Batch { calls, timeout } => {
+            Action::Batch { are_calls, timeout } => {
                 endpoint.batches += 1;
                 let batch = NonZeroU32::new(endpoint.batches);
                 let mut messages = Vec::new();
-                for is_call in calls {
+                for is_call in are_calls {
                     if !is_call {
                         messages.push(Message::Notification(Notification { method: "n".into(), params: None }));
                         continue;

@@ -24,14 +24,15 @@ pub(super) enum Action {
     },
     /// A batch. It has a call for each `true`, and a notification for each `false`.
     Batch {
-        calls: Vec<bool>,
+        are_calls: Vec<bool>,
         timeout: Option<u64>,
     },
     Notify {
         method: String,
         params: Option<String>,
     },
-    /// Cancels a call. `Endpoint::pick_call` selects the call by the number `call`.
+    /// Cancels a call. Here, in `Abandon` and in `Restart`, `Endpoint::pick_call` selects the call by the number
+    /// `call`.
     Cancel {
         call: u8,
     },
@@ -81,8 +82,8 @@ impl<'a> Arbitrary<'a> for Operation {
             12..16 => Action::Begin { timeout: timeout(bytes)? },
             16..26 => {
                 let bits = u8::arbitrary(bytes)?;
-                let calls = (0..bits % 5).map(|index| bits >> (3 + index) & 1 == 0).collect();
-                Action::Batch { calls, timeout: timeout(bytes)? }
+                let are_calls = (0..bits % 5).map(|index| bits >> (3 + index) & 1 == 0).collect();
+                Action::Batch { are_calls, timeout: timeout(bytes)? }
             }
             26..32 => Action::Notify { method: text(bytes)?, params: params(bytes)? },
             32..38 => Action::Cancel { call: u8::arbitrary(bytes)? },

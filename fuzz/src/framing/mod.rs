@@ -127,8 +127,8 @@ fn check_next_frame(framing: Framing, mut reader: Reader) {
     assert!(others.iter().all(|event| matches!(event, RecordedEvent::Noise { .. })), "{others:?}");
 }
 
-/// Sends valid frames until their bytes complete any incomplete message, which no timeout drops. After the decoder has
-/// found the first valid frame, the decoder must find all further frames.
+/// Sends valid frames after a stream that ends with an incomplete message. No timeout drops this message, so the first
+/// frames become its missing bytes. After the decoder has found one frame, it must find all further frames.
 fn check_flood(case: &Case, stream: &[u8]) {
     // If a message in the stream begins like the valid frames of this check, the check cannot distinguish this message
     // from its frames.

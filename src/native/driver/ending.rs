@@ -30,7 +30,7 @@ impl Driver {
         self.end_output(&Closed::End);
     }
 
-    /// Starts the grace if the application has sent a `CLOSE` frame, or if the output has ended.
+    /// Over WIPC, starts the grace if the application has sent a `CLOSE` frame, or if the output has ended.
     pub(super) fn detect_sent_close(&mut self) {
         let may_have_sent_close = self.link.is_wipc() && self.end.is_none() && !self.has_sent_close;
         if may_have_sent_close && !self.link.must_send_close() {
@@ -39,9 +39,9 @@ impl Driver {
         }
     }
 
-    /// Handles a failed write. The peer may have closed the stream, so output that the peer sent before is still read.
-    /// The output of a child process is read until its exit, but at most until the end of the grace. The link then ends
-    /// with the exit status, which is more informative than the failed write.
+    /// Handles a failed write. The peer may have sent messages before it closed the stream, so reading continues for at
+    /// most `DRAIN_TIMEOUT`. The output of a child process is read until its exit, but at most until the end of the
+    /// grace. A link to a process then ends with the exit status, which is more informative than the failed write.
     pub(super) fn handle_write_error(&mut self, why: Closed) {
         self.end_output(&why);
         if self.child.is_none() {

@@ -1,9 +1,9 @@
 //! The log: its destination, its level and its format.
 //!
-//! The log is written to standard error, or to the file that `DUET_RPC_LOG` names. The log is never written to standard
-//! output, which carries the frames of the protocol. If standard error is the same pipe, socket or file as standard
-//! output or input, the log is discarded. The log contains no payload, no header and no path of a user, except the path
-//! of the log file in the first line.
+//! The log is written to the file that `DUET_RPC_LOG` names. Without such a file, or if the file is refused, the log is
+//! written to standard error. But if standard error is the same pipe, socket or file as standard output or input, the
+//! log is discarded: lines of the log between the frames would break the protocol. The log contains no payload and no
+//! header. Only its first line contains a path, the path of the log file.
 
 mod format;
 mod queue;
@@ -72,7 +72,6 @@ impl Log {
         let has_color = opened.is_none() && !options.no_color && is_color_wanted() && io::stderr().is_terminal();
         let (queue, sink) = match opened {
             Some((file, path)) => (Queue::start(file)?, path),
-            // Lines of the log between the frames would break the protocol.
             None if is_stderr_of_protocol() => (Queue::start(io::sink())?, "nowhere".to_owned()),
             None => (Queue::start(stdio::stderr())?, "stderr".to_owned()),
         };

@@ -120,6 +120,7 @@ fn each_shell_has_completions_and_bash_completes_with_them() {
             assert!(stdout.contains(word), "{shell}: {word}");
         }
     }
+    // For an unknown shell, the error lists the known shells.
     let (code, stdout, stderr) = run(&["completions", "sh"]);
     assert_eq!((code, stdout.as_str()), (Some(1), ""));
     assert!(stderr.contains("bash"), "{stderr}");

@@ -35,7 +35,7 @@ fn an_incomplete_array_is_a_parse_error() {
 }
 
 #[test]
-fn a_request_with_another_version_is_refused_with_its_id() {
+fn a_request_without_the_version_2_0_is_refused_with_its_id() {
     let mut daemon = Daemon::start(&[]);
     for body in [
         r#"{"id":7,"method":"version"}"#,
@@ -50,7 +50,7 @@ fn a_request_with_another_version_is_refused_with_its_id() {
 }
 
 #[test]
-fn a_request_whose_method_is_not_a_string_is_refused_with_its_id() {
+fn a_request_without_a_string_as_method_is_refused_with_its_id() {
     let mut daemon = Daemon::start(&[]);
     for method in ["1", "null", "true", "[]", r#"{"name":"version"}"#] {
         let body = format!(r#"{{"jsonrpc":"2.0","id":7,"method":{method}}}"#);
@@ -61,7 +61,7 @@ fn a_request_whose_method_is_not_a_string_is_refused_with_its_id() {
 }
 
 #[test]
-fn a_message_that_is_not_an_object_is_an_invalid_request_with_the_id_null() {
+fn a_message_without_a_method_and_an_id_is_an_invalid_request_with_the_id_null() {
     let mut daemon = Daemon::start(&[]);
     for body in ["null", r#""hey""#, "42", "true", "{}", r#"{"jsonrpc":"2.0"}"#] {
         daemon.ask(body).assert_invalid_request("null");

@@ -75,6 +75,7 @@ fn the_name_of_the_header_is_read_in_any_case_and_with_any_blanks() {
         format!("Content-Length:   {length}\r\n"),
         format!("Content-Length:\t{length}\r\n"),
         format!("Content-Length: {length}  \t\r\n"),
+        // The length may have leading zeros.
         format!("Content-Length: 000{length}\r\n"),
     ] {
         daemon.write(with_header(&header, &body));

@@ -1,4 +1,5 @@
-//! Answers arrive in the order of their requests, even if some of the requests are invalid.
+//! Answers arrive in the order of their requests, even if some of the requests are invalid. The client may write all
+//! requests before it reads an answer.
 
 use crate::daemon::{Builder, Daemon};
 use crate::frames::{frame, frame_with_length, notification_with, request, with_header};

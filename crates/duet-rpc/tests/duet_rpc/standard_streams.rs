@@ -70,6 +70,7 @@ fn no_line_of_the_log_is_lost_on_a_non_blocking_standard_error() {
         for number in 0..LINES {
             write_all(&our_input, &frame(request(number, "nope")));
         }
+        // The log fills its pipe before the reader begins.
         thread::sleep(Duration::from_millis(100));
         let reader = thread::spawn(move || read_to_end(&log));
         // The reader must run before the input ends. After the end of the input, the daemon waits at most 300 ms until

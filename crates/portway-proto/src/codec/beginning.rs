@@ -1,5 +1,5 @@
-//! Records the beginning of a dropped message. If the message is a response, its beginning may contain the id of the
-//! call, which the driver then ends.
+//! Records the beginning of a dropped message. If the message is a response, its beginning may contain the id of a
+//! call. The driver then ends this call.
 
 use alloc::vec::Vec;
 

@@ -68,8 +68,8 @@ impl<P: Payload> Connection<P> {
         Some(id)
     }
 
-    /// Returns whether a notification may be sent. The driver then writes and sends the notification itself. The driver
-    /// must have drained all output.
+    /// Checks whether a notification may be sent. After `Ok`, the driver writes and sends the notification itself.
+    /// Before the check, the driver must have drained all output.
     ///
     /// # Errors
     /// Returns [`Refused::Closed`] after [`close`](Self::close).

@@ -7,8 +7,8 @@ use slab::Slab;
 use super::event::{Event, RequestKey};
 use crate::message::{Notification, Payload, Request};
 
-/// Number of bytes that count towards the limit for a waiting notification, in addition to the bytes of its params. The
-/// number is an estimate for the method and the place in the queue.
+/// Estimated memory of a waiting notification without its params, in bytes: the method, and the place in the queue.
+/// This number and the bytes of the params count towards [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes).
 const NOTIFICATION_BYTES: usize = 1_024;
 
 #[derive(Debug)]

@@ -32,7 +32,7 @@ pub enum Unusable<I = Id> {
 /// The rejection of an element that is not a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejected<I = Id> {
-    /// The id of the element, or null if the element has no id for a response.
+    /// The id of the element, or null if the element has no valid id.
     pub id: I,
     /// The fault of the element.
     pub fault: Fault,

@@ -9,7 +9,7 @@ pub struct Request<P: Payload> {
     pub id: P::Id,
     /// The method.
     pub method: P::Method,
-    /// An array or an object; `None` if the member is missing.
+    /// An array or an object; `None` if the member is missing, or if it is null and the profile accepts null.
     pub params: Option<P>,
 }
 
@@ -18,6 +18,6 @@ pub struct Request<P: Payload> {
 pub struct Notification<P: Payload> {
     /// The method.
     pub method: P::Method,
-    /// An array or an object; `None` if the member is missing.
+    /// An array or an object; `None` if the member is missing, or if it is null and the profile accepts null.
     pub params: Option<P>,
 }

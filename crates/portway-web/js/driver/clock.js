@@ -11,6 +11,7 @@ import { MAX_TIMEOUT_MS, setTimer } from "./timers.js";
  * be busy.
  */
 const MIN_GRACE_MS = 10;
+/** The maximum of this further delay. */
 const MAX_GRACE_MS = 250;
 
 /** Returns the time in milliseconds. In realms without `performance`, uses `Date`. */

@@ -90,7 +90,7 @@ export function separateResponses(list) {
 }
 
 /** Encoded ids that are at least this number contain a position in a batch. */
-const FOREIGN_ID_BASE = 2 ** 53;
+const POSITION_ID_BASE = 2 ** 53;
 
 /**
  * Encodes the id of a message as a number for wasm. A safe integer is encoded as itself. Any other id is encoded by
@@ -98,11 +98,11 @@ const FOREIGN_ID_BASE = 2 ** 53;
  * can compare ids. The position is doubled, since above 2^53 JavaScript has only even numbers.
  */
 export function encodeId(id, position) {
-  return Number.isSafeInteger(id) ? id : FOREIGN_ID_BASE + 2 * position;
+  return Number.isSafeInteger(id) ? id : POSITION_ID_BASE + 2 * position;
 }
 
 /** Decodes an id; NaN is the id null. `ids` are the ids of the batch, by position. */
 export function decodeId(number, ids) {
   if (Number.isNaN(number)) return null;
-  return number >= FOREIGN_ID_BASE ? ids[(number - FOREIGN_ID_BASE) / 2] : number;
+  return number >= POSITION_ID_BASE ? ids[(number - POSITION_ID_BASE) / 2] : number;
 }

@@ -156,9 +156,10 @@ function reviveError(value, depth) {
 }
 
 /**
- * Returns the error object for a value that a handler has thrown. `errorData` is the option of the server. If
- * `errorData` throws, `link` reports the exception. The response has only those members of a thrown error that this
- * file names: libraries store headers, tokens and paths in other members.
+ * Returns the error object for a value that a handler has thrown. If `signal` is aborted, its reason and each
+ * `AbortError` become the error -32800. `errorData` is the option of the server. If `errorData` throws, `link` reports
+ * the exception. The response has only those members of a thrown error that this file names: libraries store headers,
+ * tokens and paths in other members.
  */
 export function serializeError(thrown, signal, errorData, link) {
   const member = (key) => orUndefined(() => thrown[key]);

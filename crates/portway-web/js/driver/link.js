@@ -371,14 +371,14 @@ export class Link extends ErrorReporter {
 
   /**
    * Ends all calls, except those with the ids in `kept`. If `willReconnect` is false, later calls are refused until a
-   * message arrives. If `stillReceives` is true, the peer still receives messages, so its requests continue.
+   * message arrives. The requests of the peer are aborted, unless the peer may still receive their answers:
+   * `stillReceives` is true, or the error has the reason `unresponsive`.
    */
   #onPeerLost(error, willReconnect, stillReceives, kept) {
     if (this.closed) return;
     const end = error instanceof CallError ? error : peerGoneError(undefined, error);
     if (!willReconnect) this.#disconnectError = end;
     this.#pendingCalls.abandonAll(end, undefined, kept);
-    // An unresponsive peer may still wait for the answers to its requests, so its requests continue.
     if (stillReceives || end.reason === "unresponsive") return;
     this.queue.clear();
     this.#executor.suppressReplies = true;

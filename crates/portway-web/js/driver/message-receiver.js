@@ -152,7 +152,7 @@ export class MessageReceiver {
     const isolator = new ParamsIsolator();
     const origin = this.#internals.lastOrigin?.();
     const { batchItems, idLength } = this.#limits;
-    let callCount = 0;
+    let otherCount = 0;
     let responseCount = 0;
     // All items are read before wasm is called: reading an item may throw, or call this method.
     for (const item of items) {
@@ -161,14 +161,14 @@ export class MessageReceiver {
         session,
         item,
         idLength,
-        callCount > batchItems ? undefined : isolator,
+        otherCount > batchItems ? undefined : isolator,
         origin,
       );
-      // Wasm refuses all calls of a batch that has more than `batchItems` calls. So one call above this limit is enough
-      // for the refusal, and further calls are skipped. At most `capacity` answers belong to pending calls. Answers
-      // above `capacity` plus `batchItems` are skipped, too.
+      // Wasm refuses a batch that has more than `batchItems` messages besides responses. So one message above this
+      // limit is enough for the refusal, and further messages are skipped. At most `capacity` responses belong to
+      // pending calls. Responses above `capacity` plus `batchItems` are skipped, too.
       const isResponseItem = isResponse(message.shape);
-      if (isResponseItem ? responseCount++ > this.#pendingCalls.capacity + batchItems : callCount++ > batchItems)
+      if (isResponseItem ? responseCount++ > this.#pendingCalls.capacity + batchItems : otherCount++ > batchItems)
         continue;
       if (elements.length > 0 && message.id === undefined && [CANCEL, CREDIT].includes(message.method)) {
         later.push(message);

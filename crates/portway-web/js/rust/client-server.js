@@ -129,8 +129,8 @@ export class RustServer {
   }
 
   /**
-   * Sets the function that runs handlers: `callback(event, index or token, params, request)` returns the token of the
-   * request.
+   * Sets the function that runs handlers: `callback(event, index or token, params, request)`. For a request, the result
+   * is its token, or -1 if the request is already answered.
    */
   setCallback(callback) {
     this.#callback = untilTrap(callback);

@@ -57,7 +57,7 @@ function windowTarget(currentWindow, origin, frame) {
     },
     /**
      * Adds the listeners, and returns the function that removes them. `onLoad` runs when the iframe has loaded a
-     * document.
+     * document. No event reports the end or an error of a window, so `onClosed` and `onError` are not used.
      */
     listen(onMessage, onClosed, onError, onLoad) {
       const onEvent = (event) => {

@@ -86,7 +86,7 @@ export class Handshake {
     this.#callbacks = callbacks;
   }
 
-  /** Sends hellos until a session begins. */
+  /** Sends hellos until a session begins. `delay` is the time in ms before the next hello. Each delay is doubled. */
   start(delay = INITIAL_RETRY_DELAY_MS) {
     this.isStarted = true;
     const earlyHello = this.#earlyHello;
@@ -129,7 +129,10 @@ export class Handshake {
     this.isLocked = false;
   }
 
-  /** Handles a message of the target. Returns false if the message does not belong to the handshake. */
+  /**
+   * Handles a message of the target. `isAllowed` is true if messages of its origin are allowed. Returns false if the
+   * message does not belong to the handshake.
+   */
   handleMessage(message, origin, isAllowed) {
     const { id, method, params, result, error } = message;
     if (method === "rpc.hello") {

@@ -210,7 +210,7 @@ export class SessionTransport {
     this.#endError = end;
     if (!this.#peer) return this.#endSession(end, false);
     // Messages on the port of the session may still arrive.
-    this.#endAfterGrace(this.#peer, this.#onPeerEnded);
+    this.#runAfterPause(this.#peer, this.#onPeerEnded);
   };
 
   /** Handles the load event of the iframe. If the peer has sent `rpc.load` before, another document has loaded now. */
@@ -234,7 +234,7 @@ export class SessionTransport {
         this.#reportError(error);
         if (this.#peer === peer) this.#reportError(error, null);
       },
-      close: () => this.#peer === peer && this.#endAfterGrace(peer, this.#onPeerEnded),
+      close: () => this.#peer === peer && this.#runAfterPause(peer, this.#onPeerEnded),
     });
     peer.port.start();
     peer.release = () => {
@@ -284,7 +284,7 @@ export class SessionTransport {
     // A hello of another origin may be late: some browsers still deliver messages of a document that was replaced.
     if (origin !== peer.origin) this.#suspectReload(peer);
     // Messages of the old document may still arrive, and its goodbye after them. The new document repeats its hello.
-    else this.#endAfterGrace(peer, replace);
+    else this.#runAfterPause(peer, replace);
     return false;
   }
 
@@ -314,7 +314,7 @@ export class SessionTransport {
     if (reason === "replaced") this.#close();
   }
 
-  /** Handles a goodbye copy. Unless the page was left, the session continues until the goodbye arrives on the port. */
+  /** Handles a goodbye copy. If the page was left, ends the session. Otherwise, the goodbye or a timeout ends it. */
   #onGoodbyeCopy(reason) {
     if (reason === "left") return this.#onGoodbye(reason);
     const peer = this.#peer;
@@ -332,7 +332,7 @@ export class SessionTransport {
   /** Pings the peer, because another document may be in the window. Without an answer, the session ends. */
   #suspectReload(peer) {
     // The ping follows a pause: the old document may run in another process, where it still answers for a moment.
-    this.#endAfterGrace(peer, () => {
+    this.#runAfterPause(peer, () => {
       if (this.#state === RELOAD_SUSPECTED) return;
       this.#state = RELOAD_SUSPECTED;
       notify(peer, "rpc.ping");
@@ -340,10 +340,10 @@ export class SessionTransport {
     });
   }
 
-  /** Runs `end` after a pause, unless the session has ended or a goodbye is pending. */
-  #endAfterGrace(peer, end) {
+  /** Runs `action` after a pause, unless the session has ended or a goodbye is pending. */
+  #runAfterPause(peer, action) {
     // If this thread was blocked, messages that have arrived are handled first.
-    const run = () => this.#peer === peer && this.#state !== GOODBYE_PENDING && end();
+    const run = () => this.#peer === peer && this.#state !== GOODBYE_PENDING && action();
     setTimer(() => queueTask(run), GOODBYE_TIMEOUT);
   }
 
@@ -457,7 +457,7 @@ export class SessionTransport {
     const sharesLocks = this.#target.sharesLocks === true;
     const isShared = sharesLocks || (peer.origin === globalThis.origin && peer.origin !== "null");
     const onHeld = () => (this.#seesPeerLock = isShared);
-    const onReleased = () => this.#endAfterGrace(peer, () => this.#verifyEnd(peer));
+    const onReleased = () => this.#runAfterPause(peer, () => this.#verifyEnd(peer));
     return watchLock(peer.id, this.#lockAbort.signal, sharesLocks, onHeld, onReleased);
   }
 
@@ -472,7 +472,7 @@ export class SessionTransport {
       this.#restartHeartbeat();
     };
     // The wait has two steps. If this thread was blocked, the answer is handled between these steps.
-    setTimer(() => this.#endAfterGrace(peer, decide), ANSWER_TIME);
+    setTimer(() => this.#runAfterPause(peer, decide), ANSWER_TIME);
   }
 
   /** Reports the first session to the application. */

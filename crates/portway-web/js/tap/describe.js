@@ -13,8 +13,9 @@ const HOLE = { $type: "hole" };
 const UNDEFINED = { $type: "undefined" };
 const UNREADABLE = { $type: "unreadable" };
 
-/** The maximum number of characters of an integer, and of any other number, each with its comma. */
+/** The maximum number of characters of an integer of 32 bits with its comma. */
 const INTEGER_CHARACTERS = 12;
+/** The maximum number of characters of any other number with its comma. */
 const NUMBER_CHARACTERS = 25;
 /** The number of characters of a member besides its name and its value: the quotes, the colon and the comma. */
 const MEMBER_CHARACTERS = 4;
@@ -24,6 +25,7 @@ const DESCRIPTION_CHARACTERS = 24;
 const LONG_STRING = 4_096;
 /** The approximate memory of a described value, in bytes. */
 const VALUE_BYTES = 16;
+/** The memory of one character of a string, in bytes. */
 const CHARACTER_BYTES = 2;
 
 /** The cost of the last description, in bytes of memory. */

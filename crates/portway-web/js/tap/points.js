@@ -3,7 +3,7 @@
 
 import { TapLink } from "./link.js";
 
-/** The number of the first bytes that are recorded if a message is not text. */
+/** The maximum number of bytes that are recorded of a message that is not text: its first bytes. */
 const SHOWN_BYTES = 1_024;
 
 /** The point of each tapped object. */

@@ -11,13 +11,15 @@ import { microseconds, recordTime } from "./clock.js";
 import { toRecord } from "./records.js";
 import { sinkOf } from "./sinks.js";
 
-/** The maximum number of records of one batch, and the cost after which a batch ends. Both limit the time of a task. */
+/** The maximum number of records of one batch. It limits the time of a task, as `BATCH_BYTES` does. */
 const BATCH_RECORDS = 500;
+/** The cost after which a batch ends, in bytes. */
 const BATCH_BYTES = 262_144;
 /** The delay (ms) between a record and its batch. A task for each message would take more time than the recording. */
 const RUN_DELAY_MS = 20;
 /** The approximate memory of a record without its text, in bytes. */
 const RECORD_BYTES = 100;
+/** The memory of one character of a text, in bytes. */
 const CHARACTER_BYTES = 2;
 
 /** Returns 64 random bits in hexadecimal digits. */

@@ -52,7 +52,7 @@ function textOf(description) {
   // A script may have added the method `toJSON` to a built-in class. This method may throw.
   try {
     const text = JSON.stringify(description);
-    // Escapes may make a text longer than the walk has estimated.
+    // Escapes may make a text longer than `describe` has estimated.
     if (text.length <= 2 * MAX_TAP_CHARACTERS) return text;
   } catch {}
   return '{"$type":"omitted"}';

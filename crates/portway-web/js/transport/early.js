@@ -39,8 +39,9 @@ if (handled.take === undefined && typeof globalThis.addEventListener === "functi
   let hasWarned = false;
   let hasFailed = false;
   let timer;
-  /** The cost of each sender so far, and of all senders together. */
+  /** The cost of each sender so far. */
   const costs = new WeakMap();
+  /** The cost of all senders together. */
   let costOfAll = 0;
 
   const listener = (event) => {

@@ -82,8 +82,8 @@ function transport(options) {
  * Returns the members of a hub that listens to `source`. If `buffersUntilStarted` is true, the hub begins to listen
  * when it has a handler. Any other hub listens at once. `early` is the sender, if `portway/early` may have buffered its
  * messages. `closeEvents` are the events for the loss of the peer. Where no event reports the loss, `isTargetClosed` is
- * polled. `isClosed` returns whether the source is already closed when `onClose` is called. `lastOrigin` is the
- * `metadata` of the receive queue.
+ * polled. `isClosed` returns whether the source is already closed when `onClose` is called. `destroy` runs when the hub
+ * ends. `lastOrigin` is the `metadata` of the receive queue.
  * @param {HubOptions} options
  */
 function listenTo({

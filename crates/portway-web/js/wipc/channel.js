@@ -1,4 +1,5 @@
-// One end of WIPC on a pair of streams: it sends frames, and dispatches received frames to hooks and to the transport.
+// A channel: one side of WIPC, on a pair of streams. It sends frames, and dispatches received frames to hooks and to
+// the transport.
 
 import { logError } from "../driver/log-error.js";
 import { define } from "../driver/errors.js";
@@ -118,7 +119,7 @@ export class WipcChannel {
         frame: (type, payload) => this.#receive(type, payload),
         passthrough: (bytes) => this.#runHook("onPassthrough", bytes),
         truncated: (size) => this.#runHook("onTruncated", size),
-        // The payload of a message that exceeds the limit is not stored.
+        // Of a message that exceeds the limit, only the length and the beginning are stored.
         skips: (type, length) => type === WipcType.CALL && length > this.#maxMessage && !this.#hasCallHook,
         skipped: (type, length, beginning) => this.#receive(type, new OversizeMessage(length, beginning)),
       },
@@ -348,7 +349,6 @@ export class WipcChannel {
         // Without the hook `onCall`, CALL frames wait for the transport.
         if (this.#hasCallHook) return this.#runHook("onCall", payload);
         this.#handledMessages += 1;
-        // Only the length and the beginning of an oversize payload are stored.
         return this.transport().receive(
           payload.length > this.#maxMessage
             ? new OversizeMessage(payload.length, payload.slice(0, MAX_BEGINNING))

@@ -1,5 +1,6 @@
 // Finds the frames in a stream of bytes that arrives in chunks of any size. Every byte is emitted once, in order: in a
-// frame, or as passthrough.
+// frame, or as passthrough. There is one exception, for the channel: if the hook `skips` returns true for a payload,
+// the hook `skipped` receives only the beginning of this payload.
 
 import { MAX_BEGINNING, MAX_PAYLOAD } from "../driver/limit-values.js";
 import {

@@ -3,21 +3,25 @@
 //! The encoder writes only the header `Content-Length`. The decoder accepts more forms:
 //!
 //! - The case of a header name has no effect. Whitespace may surround the colon, and may precede the end of a line.
-//!   Lines end with CRLF or LF. The decoder ignores headers other than `Content-Length` and `Content-Type`, and blank
-//!   lines between frames.
+//!   Lines end with CRLF or LF. The decoder ignores blank lines between frames, and headers with other names than
+//!   `Content-Length` and `Content-Type`.
+//! - There is one exception: in a line such as `done-Content-Length: 2`, the first word may be output without a line
+//!   end. So this length is used if the header has no `Content-Length`.
 //! - A length consists of ASCII digits. If `Content-Length` is repeated, the values must be equal. A header that breaks
 //!   one of these two rules is refused as [`FrameFault::InvalidHeader`].
 //! - A length over the limit is reported directly after the header, even if the length exceeds a `u64`. The decoder
 //!   then drops that number of bytes as they arrive. The decoder also drops the body after a header that is too large.
 //!   If another header follows in place of a body, the decoder assumes that the body was not sent.
-//! - After a fault, the decoder accepts the next `Content-Length: N` as a header at any position in a line. The bytes
-//!   before this header are noise: output that a peer prints into the stream, or the rest of a broken message. If the
-//!   first line of a possible header has an unknown name and ends with LF alone, this line is also noise.
+//! - Bytes that are neither a header nor a body are noise: output that a peer prints into the stream, or the rest of a
+//!   broken message. In noise, a header may begin at any position in a line, with `Content-Length: N`.
+//! - Output such as `warning: low on memory` has the form of a header line. The first line after a frame or after noise
+//!   is noise if its name is unknown, and if it ends with LF instead of CRLF.
 //! - If a length is too short, the rest of the body becomes noise. If a length is too long, the body includes the next
 //!   header. If such a body is not JSON, [`Decoder::reject_body`] searches it for this header. The decoder then goes
 //!   back to this header, and decodes again from there.
 //!
-//! The decoder buffers at most one header and one message within their limits, and never more than it has received.
+//! The decoder buffers at most one header and one message, within their limits. The length in a header reserves no
+//! memory.
 
 mod decode;
 mod header;

@@ -79,7 +79,7 @@ pub struct BorrowedRequest<'t> {
     pub id: Id,
     /// The method. It is borrowed, unless it is written with escapes.
     pub method: Cow<'t, str>,
-    /// An array or an object; `None` if the member is missing.
+    /// An array or an object; `None` if the member is missing, or if it is null and the profile accepts null.
     pub params: Option<&'t RawValue>,
 }
 
@@ -201,8 +201,8 @@ impl Reader<'_> {
         Ok(BorrowedRequest { id, method, params })
     }
 
-    /// Reads a response. A response with a defect or a repeated member becomes [`Unusable::Unreadable`], which ends the
-    /// call with this id.
+    /// Reads a response. A response with a defect or a repeated member becomes [`Unusable::Unreadable`]. Its id is
+    /// `None` if the id itself is repeated.
     fn response(&self, envelope: &Envelope<'_>, defect: Option<Defect>) -> Entry<Box<RawValue>> {
         let Ok(Some(id)) = self.id(envelope) else { return Err(Unusable::Ignore) };
         let why = match defect {

@@ -1,24 +1,25 @@
 //! Converts JSON text (RFC 8259) to messages and back. The payloads of the messages remain text.
 //!
-//! [`decode`] reads only the members of a message, not their contents. Payloads are [`RawValue`]s: `params`, `result`
-//! and `data` keep the exact text from the peer. Ids keep their text, too.
+//! [`decode`] checks the whole text, but makes no values from the contents of payloads: `params`, `result` and `data`
+//! are [`RawValue`]s with the exact text from the peer. Ids keep their text, too.
 //!
 //! Rules of the decoder:
 //!
-//! - Text is UTF-8 without a byte order mark. Text with a mark is not JSON, and is answered with -32700.
-//! - The whole text is one message or one batch. If anything but whitespace follows the message, the whole text is
-//!   answered with -32700.
+//! - The whole text is one message or one batch, in UTF-8 without a byte order mark. Members may have any order.
+//!   Unknown members are ignored.
+//! - Text that is not JSON is answered with -32700, or ignored if
+//!   [`Profile::foreign_is_ignored`](crate::profile::Profile::foreign_is_ignored) is true. A text also counts as not
+//!   JSON if it begins with a byte order mark, or if anything but whitespace follows the message. The function
+//!   [`find_response_ids`] finds the ids of responses in a text that is not JSON, so that a driver can end their calls.
 //! - A number too large for a double (`1e400`) and a lone surrogate (`"\ud800"`) are valid JSON. Other decoders read
 //!   them as `Infinity`, as `null` or not at all. So a request or notification with such a value, even in its id, is
 //!   answered with -32700.
 //! - A request or notification with a repeated member, such as two ids, is ambiguous. It is answered with -32600 and
 //!   the id null.
 //! - A request that is nested deeper than [`Limits::depth`](crate::Limits::depth) is answered with -32600 and the
-//!   reason `nesting-too-deep`. The decoder is not recursive.
-//! - A response is never answered. A response with one of the defects above becomes
-//!   [`Unusable::Unreadable`](crate::message::Unusable::Unreadable), which ends its call. [`find_response_ids`] finds
-//!   the id in a text that is not JSON.
-//! - Members may have any order. Unknown members are ignored.
+//!   reason `nesting-too-deep`. Such a notification is ignored. The decoder is not recursive.
+//! - A response is never answered. If it has a defect that the last three rules name, it becomes
+//!   [`Unusable::Unreadable`](crate::message::Unusable::Unreadable), which ends its call.
 
 mod decode;
 mod elements;
@@ -52,7 +53,8 @@ impl Payload for Box<RawValue> {
     type Id = Id;
     type Method = Box<str>;
     type Error = ErrorObject<Self>;
-    /// An estimate for the message itself, its place in a growing list, and the allocations of its texts.
+    /// The estimated memory of a stored response in addition to its texts: the message, its place in the list of its
+    /// batch, and the overhead of its allocations.
     const REPLY_BYTES: usize = 256;
 
     fn held_bytes(&self) -> usize {

@@ -135,11 +135,11 @@ fn a_response_to_a_request_that_was_never_sent_is_not_a_late_response() {
     let mut client = Connection::<Text>::new(Config::new(Profile::GENERIC).with_last_id(5));
     let key = client.call("a".to_string(), None, None).expect("room for a call");
     assert!(client.cancel(key));
-    let mut late = |id: i64| {
+    let mut is_late = |id: i64| {
         client.handle(response(id, "x"));
         matches!(client.poll_event(), Some(Event::Ignored(Ignored::LateResponse(_))))
     };
-    assert_eq!([-1, 0, 1, 5, 6, 7].map(&mut late), [false, false, false, false, true, false]);
+    assert_eq!([-1, 0, 1, 5, 6, 7].map(&mut is_late), [false, false, false, false, true, false]);
 }
 
 #[test]
@@ -156,6 +156,7 @@ fn progress_restarts_the_timeout_of_its_call_but_not_beyond_the_latest_end() {
     assert_eq!(ends(&mut pair), [(2, "timed out")]);
     pair.step();
     assert_eq!((pair.now, ends(&mut pair)), (250, vec![(1, "timed out")]));
+    // Progress of an ended call has no effect.
     pair.client.handle_progress(observed, Some(100), Some(900), 250);
     pair.drain();
     assert_eq!(pair.client.poll_timeout(), None);
@@ -212,7 +213,7 @@ fn a_call_without_timeout_waits_for_ever() {
 }
 
 #[test]
-fn a_reply_whose_id_has_another_type_ends_no_call() {
+fn a_response_whose_id_has_another_type_ends_no_call() {
     let mut pair = Pair::new();
     call(&mut pair, None);
     pair.drain();
@@ -227,7 +228,7 @@ fn a_reply_whose_id_has_another_type_ends_no_call() {
 }
 
 #[test]
-fn the_id_of_a_reply_may_be_written_as_a_double() {
+fn the_id_of_a_response_may_be_written_as_a_double() {
     let mut pair = Pair::new();
     call(&mut pair, None);
     pair.client.handle(response(Id::from_number_text("1.0").expect("a number"), "double"));
@@ -236,7 +237,7 @@ fn the_id_of_a_reply_may_be_written_as_a_double() {
 }
 
 #[test]
-fn a_second_reply_does_not_end_its_call_again() {
+fn a_second_response_does_not_end_its_call_again() {
     let mut pair = Pair::new();
     call(&mut pair, None);
     pair.client.handle(response(1, "a"));
@@ -246,7 +247,7 @@ fn a_second_reply_does_not_end_its_call_again() {
 }
 
 #[test]
-fn a_reply_with_neither_result_nor_error_ends_the_call_as_invalid() {
+fn a_response_with_neither_result_nor_error_ends_the_call_as_invalid() {
     let mut pair = Pair::new();
     call(&mut pair, None);
     pair.client.handle(Incoming::Single(Err(Unusable::Empty(Id::Integer(1)))));
@@ -255,7 +256,7 @@ fn a_reply_with_neither_result_nor_error_ends_the_call_as_invalid() {
 }
 
 #[test]
-fn closing_ends_every_call_and_later_calls_are_refused() {
+fn closing_ends_every_call_and_later_calls_and_notifications_are_refused() {
     let mut pair = Pair::new();
     for _ in 0..3 {
         call(&mut pair, Some(1_000));

@@ -101,6 +101,7 @@ fn a_waiting_request_is_removed_from_the_queue_when_it_is_answered() {
         server.handle(Incoming::Single(request_of(2, 10)));
         let key = server.request_with_id(&Id::from(2)).expect("the request is waiting");
         assert!(server.respond(key, Ok(text("early"))));
+        // The request `second` still waits. Answered entries are removed when they are more than half of the queue.
         assert!(server.inbound.waiting() <= 3, "{}", server.inbound.waiting());
     }
     assert!(server.end_request(first));

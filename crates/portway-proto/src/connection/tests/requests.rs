@@ -134,6 +134,7 @@ fn the_second_request_with_the_same_id_in_a_batch_is_refused() {
     for (key, method) in requests(&mut server) {
         server.respond(key, Ok(Text(method)));
     }
+    // The ids 1 and "1" differ. The id null may occur several times.
     assert_eq!(sent(&mut server), ["[\"1\": c, 1: -32600 duplicate-id, 1: a, null: d, null: e]"]);
 }
 
@@ -167,7 +168,7 @@ pub(super) fn request_of(id: i64, bytes: usize) -> Entry<Text> {
     Ok(Message::Request(Request { id: id.into(), method: "m".to_string(), params }))
 }
 
-/// Returns a server with this limit of bytes.
+/// Returns a server with this limit [`Limits::in_flight_bytes`].
 pub(super) fn server_within(profile: Profile, in_flight_bytes: usize) -> Connection<Text> {
     let limits = Limits { in_flight_bytes, ..Limits::DEFAULT };
     Connection::new(Config::new(profile).with_limits(limits))
@@ -326,7 +327,7 @@ fn an_unreadable_message_is_answered_and_the_next_message_is_handled() {
 }
 
 #[test]
-fn an_object_with_only_an_id_is_invalid_on_a_stream_and_ignored_on_a_shared_boundary() {
+fn an_object_with_only_an_id_is_invalid_on_a_byte_stream_and_ignored_on_a_shared_boundary() {
     for (profile, answer) in [(Profile::GENERIC, &["9: -32600"][..]), (Profile::MESSAGE_BOUNDARY, &[])] {
         let mut server = server(profile);
         server.handle(Incoming::Single(Err(Unusable::Empty(Id::Integer(9)))));
@@ -391,6 +392,7 @@ fn a_request_can_be_answered_after_the_end_of_the_input() {
             _ => {}
         }
     }
+    // The pending call of the server has ended.
     assert_eq!(ended.first(), call.as_ref().ok());
     assert!(key.is_some_and(|key| server.respond(key, Ok(text("42")))));
     assert!(sent(&mut server).contains(&"1: 42".to_string()));
@@ -449,8 +451,13 @@ fn a_counted_request_counts_towards_the_limit_of_bytes_and_its_end_returns_its_i
     assert_eq!((server.take_request(first), server.take_request(first)), (Some(Id::from("a")), None));
     assert_eq!(server.in_flight_bytes(), 0);
     assert!(server.begin_counted_request(&Id::from(2), 10).is_some());
+}
+
+#[test]
+fn after_close_the_fast_path_refuses_counted_requests_and_notifications() {
+    let mut server = server(Profile::GENERIC);
     assert_eq!(server.check_notification(), Ok(()));
     server.close();
-    assert_eq!(server.begin_counted_request(&Id::from(3), 0), None);
+    assert_eq!(server.begin_counted_request(&Id::from(1), 0), None);
     assert_eq!(server.check_notification(), Err(Refused::Closed));
 }

@@ -1,4 +1,4 @@
-// Makes this process a guest: one end of WIPC on its standard input and output.
+// Makes this process a guest: one side of WIPC, on its standard input and output.
 
 import { EXIT_TIMEOUT } from "../../driver/limit-values.js";
 import { WipcChannel } from "../../entry/wipc.js";

@@ -27,7 +27,7 @@ export function createSharedMemory(capacity) {
   return new SharedArrayBuffer(HEADER_BYTES + capacity);
 }
 
-/** The page's end of the shared memory. It never blocks. */
+/** The page's side of the shared memory. It never blocks. */
 export class HostRing {
   /** @type {Int32Array} */
   #words;
@@ -74,7 +74,7 @@ export class HostRing {
   }
 }
 
-/** The worker's end of the shared memory. It blocks the worker while it waits. */
+/** The worker's side of the shared memory. It blocks the worker while it waits. */
 export class GuestRing {
   /** @type {Int32Array} */
   #words;

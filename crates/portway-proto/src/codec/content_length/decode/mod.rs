@@ -150,7 +150,7 @@ impl Machine {
         self.beginning.bytes()
     }
 
-    /// Returns the item for a dropped message, once its beginning is complete.
+    /// Returns the item for a dropped message, if the beginning of the message is complete. Returns each item once.
     pub(super) fn dropped(&mut self) -> Option<Item> {
         self.beginning.take().map(Item::Dropped)
     }
