@@ -81,6 +81,7 @@ impl<T: DeserializeOwned> Items<T> {
 
 impl<T> Items<T> {
     /// Sets the maximum time to wait for each item. Default: the timeout of the client. `None` disables the timeout.
+    /// Has no effect after the first poll.
     pub fn timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
         if let StreamState::Unsent(unsent) = &mut self.state {
             unsent.timeout = timeout.into();
@@ -88,7 +89,7 @@ impl<T> Items<T> {
         self
     }
 
-    /// Sets the maximum number of unread items, from 1 to 65 536. Default: 16.
+    /// Sets the maximum number of unread items, from 1 to 65 536. Default: 16. Has no effect after the first poll.
     pub fn window(mut self, items: u32) -> Self {
         if let StreamState::Unsent(unsent) = &mut self.state {
             unsent.window = items.clamp(1, MAX_STREAM_CREDIT);

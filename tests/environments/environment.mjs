@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { root, run } from "../packaging/tool.mjs";
-import { CodeBlocks } from "./page.mjs";
+import { CodeBlocks } from "./code-blocks.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 

@@ -13,12 +13,14 @@ import { SessionChecker } from "./support/session-checker.js";
 
 const PER_ROUND = 3_000;
 const PER_BURST = 300;
+/** The number of messages that this file sends. handshake.test.js sends the rest. */
 const COUNT = Math.ceil(0.6 * messageCount);
-/**
- * Every `NAVIGATION`th round replaces the document of the friend. Every `INTRUSION`th round replaces this document by a
- * document of another origin, and then by a new document of the friend.
- */
+/** Every `NAVIGATION`th round replaces the document of the friend. */
 const NAVIGATION = 10;
+/**
+ * Every `INTRUSION`th round replaces the document of the friend by a document of another origin, and then by a new
+ * document of the friend.
+ */
 const INTRUSION = 25;
 
 const totals = { sent: 0, received: 0, bytesOut: 0, bytesReceived: 0, sessions: 0, calls: 0, strangers: 0 };

@@ -8,6 +8,7 @@ const BURSTS = [10, 100, 30, 300, 1000];
 const MAX_IN_FLIGHT = 1000;
 /** Every call must end within this number of milliseconds. */
 const DRAIN_TIMEOUT_MS = 120_000;
+/** The number of failures whose texts are stored. Further failures are only counted. */
 const MAX_FAILURES = 20;
 
 export class Caller {

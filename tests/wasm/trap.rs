@@ -38,7 +38,8 @@ async fn check_trap_in(method: &str) {
     // If the worker had not trapped, the timer of its own call would fire during this pause.
     sleep(400.0).await;
     let seen = ask(&worker, "how did the other calls end?").await.as_string().unwrap();
-    // A trap in a task, other than a panic, is detected by the stack pointer. Reading it is one call of the wasm.
+    // If a task traps without a panic, the stack pointer shows the trap. To read this pointer, the library makes one
+    // call of the wasm.
     let calls_after_trap = usize::from(!method.starts_with("panic") && method.ends_with("Elsewhere"));
     let expected = format!(r#"{{"reason":"wasm-died","later":"wasm-died","callsAfterTrap":{calls_after_trap}}}"#);
     assert_eq!(seen, expected, "{method}");

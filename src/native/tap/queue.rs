@@ -371,6 +371,7 @@ impl State {
         Some(record)
     }
 
+    /// Appends the gaps for the messages in `lost`.
     fn push_lost(&mut self) {
         if let Some(link) = self.lost_link.take() {
             let loss = mem::take(&mut self.lost);
@@ -379,6 +380,7 @@ impl State {
         }
     }
 
+    /// Counts the messages in `loss` in the gaps of the link, one for each direction.
     fn push_loss(&mut self, at: u64, link: &Arc<str>, loss: Loss) {
         for (direction, count) in [(Direction::Sent, loss.sent), (Direction::Received, loss.received)] {
             if count.messages > 0 {

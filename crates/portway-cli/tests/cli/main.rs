@@ -17,7 +17,7 @@ mod inspect_programs;
 mod inspect_records;
 mod inspecting;
 mod invalid_responses;
-#[path = "../../../../tests/common/standard_streams.rs"]
+#[path = "../../../../tests/common/non_blocking.rs"]
 #[allow(
     dead_code,
     unreachable_pub,
