@@ -11,7 +11,9 @@ import { origins, party } from "./support/parties.js";
 import { figure, messageCount, progress, seed } from "./support/settings.js";
 import { SessionChecker } from "./support/session-checker.js";
 
+/** The number of messages that the attacker in the iframe of the peer sends in a round. */
 const PER_ROUND = 3_000;
+/** The average number of messages in a burst, while the host replies to this attacker. */
 const PER_BURST = 300;
 /** The number of messages that this file sends. handshake.test.js sends the rest. */
 const COUNT = Math.ceil(0.6 * messageCount);

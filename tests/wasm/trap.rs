@@ -10,10 +10,6 @@ use crate::wire::{ask, crashing_worker, sleep};
 
 const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-fn wasm_died() -> CallError {
-    CallError::PeerDied
-}
-
 fn client_of(worker: &JsValue) -> Client {
     Client::new(Transport::worker(worker).unwrap()).with_timeout(TEST_TIMEOUT)
 }
@@ -29,11 +25,11 @@ async fn check_trap_in(method: &str) {
     assert_eq!(echo(&client).await, Ok("hello".to_owned()), "{method}");
     let pending_call = client.call::<()>("wait", &()).start();
     let dropped_call = client.call::<()>("wait", &()).start();
-    assert_eq!(client.call::<()>(method, &()).await, Err(wasm_died()), "{method}");
-    assert_eq!(pending_call.await, Err(wasm_died()), "{method}");
+    assert_eq!(client.call::<()>(method, &()).await, Err(CallError::PeerDied), "{method}");
+    assert_eq!(pending_call.await, Err(CallError::PeerDied), "{method}");
     drop(dropped_call);
     client.notify("note", &("too late",)).unwrap();
-    assert_eq!(echo(&client).await, Err(wasm_died()), "{method}");
+    assert_eq!(echo(&client).await, Err(CallError::PeerDied), "{method}");
     assert_eq!(client.pending(), 0);
     // If the worker had not trapped, the timer of its own call would fire during this pause.
     sleep(400.0).await;
