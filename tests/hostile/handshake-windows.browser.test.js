@@ -20,8 +20,8 @@ const COUNT = Math.ceil(0.6 * messageCount);
 /** Every `NAVIGATION`th round replaces the document of the friend. */
 const NAVIGATION = 10;
 /**
- * Every `INTRUSION`th round replaces the document of the friend by a document of another origin, and then by a new
- * document of the friend.
+ * Every `INTRUSION`th round replaces the document of the friend by a document of another origin. Then, the round loads
+ * a new document of the friend.
  */
 const INTRUSION = 25;
 

@@ -5,6 +5,7 @@ import { WORKLOADS, pick } from "./workloads.js";
 
 /** The sizes of bursts, which are used one after another. The server accepts 1 024 requests at a time. */
 const BURSTS = [10, 100, 30, 300, 1000];
+/** Maximum pending calls of one caller. */
 const MAX_IN_FLIGHT = 1000;
 /** Every call must end within this number of milliseconds. */
 const DRAIN_TIMEOUT_MS = 120_000;

@@ -18,7 +18,8 @@ async fn echo(client: &Client) -> Result<String, CallError> {
     client.call("echo", &("hello",)).await
 }
 
-/// Checks that a trap in `method` ends all calls of the page, and the call of the JavaScript client in the worker.
+/// Checks that a trap in `method` ends all calls of the page, and the call of the JavaScript client in the worker. Then
+/// checks that a new worker answers a call.
 async fn check_trap_in(method: &str) {
     let worker = crashing_worker();
     let client = client_of(&worker);

@@ -325,7 +325,7 @@ impl Queue {
 
 impl State {
     /// Returns whether a record of this size fits. A long record fits if the other records have at most half of the
-    /// room. Otherwise, a file could never have a message that is longer than the limit.
+    /// room. Without this rule, a file could never contain a message that is longer than the limit.
     const fn has_room(&self, bytes: usize) -> bool {
         let other_bytes = self.bytes + self.reserved;
         other_bytes + bytes <= MAX_TAP_BYTES || (bytes > MAX_TAP_BYTES / 2 && other_bytes <= MAX_TAP_BYTES / 2)

@@ -18,6 +18,7 @@ const VISIBLE_MS = 12_000;
 const GAP_MS = 100;
 /** After this time (ms), Chromium runs the timers of a hidden page once per minute. */
 const INTENSIVE_MS = 5 * 60_000;
+/** A part of the text of each ping. */
 const PING = '"method":"rpc.ping"';
 
 const handle = (driver, command) => driver("control a socket server", command);
