@@ -7,7 +7,8 @@ use slab::Slab;
 
 /// The wakers of waiting futures.
 ///
-/// Wake or drop the returned wakers only after the lock is released, because the drop of a waker may drop a future.
+/// A link uses its set under its lock. Wake or drop the returned wakers only after this lock is released, because the
+/// drop of a waker may drop a future.
 #[derive(Debug, Default)]
 pub(super) struct WakerSet {
     wakers: Slab<Waker>,
