@@ -174,6 +174,7 @@ fn an_id_is_accepted_up_to_its_limit_in_characters() {
     for id in [r#""é€éé€éé😀x""#, r#""😀😀😀😀😀""#, "1.23456789", "1234567890123456789012"] {
         assert_eq!(refused(id), refused_because(Reason::IdTooLong), "{id}");
     }
+    // A response is never answered, so a response with a longer id is ignored.
     let response = r#"{"jsonrpc":"2.0","id":"0123456789","result":1}"#;
     assert_eq!(refusal(json::decode(response.as_bytes(), &Profile::GENERIC, &limits)), Some(Unusable::Ignore));
 }
@@ -189,6 +190,7 @@ fn a_batch_over_the_limit_is_not_read_completely() {
     assert_eq!(entry_count(Profile::GENERIC), 4);
     // LSP has no batches.
     assert_eq!(entry_count(Profile::LSP), 0);
+    // The syntax of the whole text is checked, even beyond the limit.
     let broken_at_its_end = json::decode(b"[1,2,3,4,5,6,7", &Profile::GENERIC, &limits);
     assert_eq!(refusal(broken_at_its_end), Some(PARSE_ERROR));
 }

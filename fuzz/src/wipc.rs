@@ -6,7 +6,7 @@
 use allocation_counter::measure;
 use portway::codec::wipc::{Decoder, Event, Frame, FrameType, MAX_PAYLOAD, encode};
 
-use super::wipc_any_input::{Finds, expected, find_in};
+use super::wipc_any_input::{StreamContent, content_of, expected};
 
 /// Checks any stream of WIPC.
 pub fn wipc(bytes: &[u8]) {
@@ -16,9 +16,9 @@ pub fn wipc(bytes: &[u8]) {
 
     let expected = expected(max_payload, stream);
     assert_eq!(expected.rebuild(), stream);
-    assert_eq!(find_in(max_payload, [stream]), expected, "whole");
-    assert_eq!(find_in(max_payload, stream.chunks(1)), expected, "byte by byte");
-    assert_eq!(find_in(max_payload, stream.chunks(length)), expected, "in pieces of {length}");
+    assert_eq!(content_of(max_payload, [stream]), expected, "whole");
+    assert_eq!(content_of(max_payload, stream.chunks(1)), expected, "byte by byte");
+    assert_eq!(content_of(max_payload, stream.chunks(length)), expected, "in pieces of {length}");
 
     check_abandoning(max_payload, stream, length, usize::from(timeout_piece));
     let memory = measure(|| {
@@ -37,38 +37,42 @@ pub fn wipc(bytes: &[u8]) {
 /// return every byte, and must find a frame after the stream.
 fn check_abandoning(max_payload: u32, stream: &[u8], length: usize, timeout_piece: usize) {
     let mut decoder = Decoder::with_max_payload(max_payload);
-    let mut finds = Finds::default();
+    let mut content = StreamContent::default();
     for (number, piece) in stream.chunks(length).enumerate() {
-        feed(&mut decoder, piece, &mut finds);
+        feed(&mut decoder, piece, &mut content);
         if number == timeout_piece {
             decoder.give_up();
-            feed(&mut decoder, &[], &mut finds);
+            feed(&mut decoder, &[], &mut content);
         }
     }
-    abandon_all(&mut decoder, &mut finds);
+    abandon_all(&mut decoder, &mut content);
     // An incomplete header may take the first bytes of the next frame as its rest. So `abandon_all` is called again
     // after this frame.
     let mut last_frame = Vec::new();
     encode(FrameType::Close, &[], &mut last_frame).unwrap();
-    feed(&mut decoder, &last_frame, &mut finds);
-    abandon_all(&mut decoder, &mut finds);
-    assert_eq!(finds.frames.last().map(|(_, frame_type, _)| *frame_type), Some(FrameType::Close), "the frame is lost");
+    feed(&mut decoder, &last_frame, &mut content);
+    abandon_all(&mut decoder, &mut content);
+    assert_eq!(
+        content.frames.last().map(|(_, frame_type, _)| *frame_type),
+        Some(FrameType::Close),
+        "the frame is lost"
+    );
     assert_eq!(decoder.finish(), None);
-    assert_eq!(finds.rebuild(), [stream, &last_frame].concat());
+    assert_eq!(content.rebuild(), [stream, &last_frame].concat());
 }
 
-fn abandon_all(decoder: &mut Decoder, finds: &mut Finds) {
+fn abandon_all(decoder: &mut Decoder, content: &mut StreamContent) {
     while decoder.give_up() > 0 {
-        feed(decoder, &[], finds);
+        feed(decoder, &[], content);
     }
 }
 
-fn feed(decoder: &mut Decoder, mut piece: &[u8], finds: &mut Finds) {
+fn feed(decoder: &mut Decoder, mut piece: &[u8], content: &mut StreamContent) {
     while let Some(event) = decoder.next(&mut piece) {
         if let Event::Frame(Frame { payload, .. }) = event {
             assert!(payload.len() <= MAX_PAYLOAD as usize);
         }
-        finds.record(event);
+        content.record(event);
     }
     assert!(piece.is_empty());
 }

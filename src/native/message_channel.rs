@@ -13,7 +13,7 @@ use crate::error::Closed;
 
 /// A channel of whole messages, as the driver uses it.
 pub(super) trait MessageChannel: Send {
-    /// Sets the limits, before the first message.
+    /// Sets the limits. Is called before the first message.
     fn set_limits(&mut self, _limits: &Limits) {}
 
     /// Receives the next message, which [`MessageChannel::received`] returns afterwards. An error is the reason why the
@@ -113,7 +113,7 @@ where
     }
 }
 
-/// Converts the error of a sink or a stream. An error of IO keeps its kind.
+/// Converts the error of a sink or a stream. An `io::Error` is returned unchanged.
 fn io_error(error: impl Into<Box<dyn Error + Send + Sync>>) -> io::Error {
     match error.into().downcast::<io::Error>() {
         Ok(error) => *error,

@@ -60,10 +60,10 @@ impl Outbox {
         }
     }
 
-    /// Appends a WIPC frame.
+    /// Appends a WIPC frame. The framing of this outbox must be WIPC.
     ///
     /// # Errors
-    /// If the payload is too long. The framing must be WIPC.
+    /// If the payload is too long.
     pub(super) fn push_frame(&mut self, frame_type: FrameType, payload: &[u8]) -> Result<(), wipc::PayloadTooLong> {
         match self {
             Self::Frames(_, bytes) => wipc::encode(frame_type, payload, bytes),
@@ -71,8 +71,8 @@ impl Outbox {
         }
     }
 
-    /// Returns the size of all messages that were appended since the outbox was cleared, in bytes. For whole messages,
-    /// the size is the memory that they occupy, and removed messages count, too.
+    /// Returns the size, in bytes, of all messages that were appended since the outbox was cleared. For frames, the
+    /// size is their length. For whole messages, it is the memory of all messages, including removed messages.
     pub(super) fn size(&self) -> usize {
         match self {
             Self::Frames(_, bytes) => bytes.len(),

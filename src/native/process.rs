@@ -114,10 +114,10 @@ impl Process {
         self
     }
 
-    /// Registers a callback that decides about a restart. It is called when the link to the process has ended or a
-    /// restart has failed, except if the application has ended the process. The arguments are the reason and the number
-    /// of starts. The callback returns the time until the next start, or `None` for no restart. Pending calls have
-    /// failed, and are not repeated. A panic counts as `None`.
+    /// Registers a callback that decides about a restart. It is called when the link to the process has ended, or when
+    /// a restart has failed. It is not called if the application has ended the process. The arguments are the reason
+    /// and the number of starts. The callback returns the time until the next start, or `None` for no restart. A panic
+    /// counts as `None`. When the callback runs, all pending calls have already failed. A restart does not repeat them.
     pub fn on_exit(mut self, decide: impl Fn(&Closed, u32) -> Option<Duration> + Send + Sync + 'static) -> Self {
         self.hooks.on_exit = Box::new(decide);
         self
@@ -342,8 +342,8 @@ impl Drop for EndReport<'_> {
     }
 }
 
-/// Reads standard error until its end, or until `OUTPUT_GRACE` after the end of the link. A child of the process may
-/// keep standard error open.
+/// Reads standard error until its end, but no longer than `OUTPUT_GRACE` after the end of the link. Without this limit,
+/// the read could take very long, because a child of the process may keep standard error open.
 async fn read_until_end(stderr: ChildStderr, callback: Arc<OnStderr>, client: Client) {
     let mut lines = pin!(read_lines(stderr, callback, client.clone()));
     let mut end = pin!(async move {

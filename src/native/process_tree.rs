@@ -115,7 +115,7 @@ impl ProcessTree {
         true
     }
 
-    /// Kills all processes.
+    /// Kills all processes. Only the implementation for Windows uses the argument.
     pub(super) fn kill(&mut self, _leader: &mut Child) {
         self.signal(Signal::KILL);
     }

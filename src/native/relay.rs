@@ -29,8 +29,9 @@ struct Side {
     child: Option<ChildProcess>,
     tap: Option<LinkTap>,
     grace: Duration,
-    /// The messages that are being written. `queued` contains the later messages.
+    /// The messages that are being written.
     writing: Outbox,
+    /// The messages to write after `writing`.
     queued: Outbox,
     /// The size of the written part of `writing`.
     written: usize,
@@ -168,7 +169,7 @@ impl Side {
         Poll::Ready(end)
     }
 
-    /// Records the incomplete message.
+    /// Updates `partial`. The time changes only when another message becomes incomplete.
     fn detect_partial(&mut self) {
         self.partial = self.io.unfinished().map(|message| match self.partial {
             Some((same, since)) if same == message => (same, since),
@@ -283,7 +284,7 @@ impl Relay {
         }
     }
 
-    /// Closes both sides, within the grace.
+    /// Closes both sides. Abandons a peer that does not read when both the grace and `OUTPUT_GRACE` are over.
     fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let mut is_closed = true;
         for side in &mut self.sides {

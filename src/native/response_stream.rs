@@ -56,7 +56,7 @@ struct OpenStream {
     key: CallKey,
     reply: oneshot::Receiver<CallResult>,
     /// The outcome of the call, or `None` while the call is pending.
-    end: Option<CallResult>,
+    outcome: Option<CallResult>,
     receive_window: Arc<ReceiveWindow>,
     timeout: Option<u64>,
 }
@@ -81,6 +81,7 @@ impl<T: DeserializeOwned> Items<T> {
 
 impl<T> Items<T> {
     /// Sets the maximum time to wait for each item. Default: the timeout of the client. `None` disables the timeout.
+    /// Has no effect after the first poll.
     pub fn timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
         if let StreamState::Unsent(unsent) = &mut self.state {
             unsent.timeout = timeout.into();
@@ -88,7 +89,7 @@ impl<T> Items<T> {
         self
     }
 
-    /// Sets the maximum number of unread items, from 1 to 65 536. Default: 16.
+    /// Sets the maximum number of unread items, from 1 to 65 536. Default: 16. Has no effect after the first poll.
     pub fn window(mut self, items: u32) -> Self {
         if let StreamState::Unsent(unsent) = &mut self.state {
             unsent.window = items.clamp(1, MAX_STREAM_CREDIT);
@@ -130,7 +131,9 @@ impl Unsent {
         let receive_window = Arc::new(ReceiveWindow::new(window));
         let observer = CallObserver::Items(Arc::clone(&receive_window));
         match link.call(control::STREAM_METHOD, request, timeout, Some(observer)) {
-            Ok((key, reply)) => StreamState::Open(OpenStream { link, key, reply, end: None, receive_window, timeout }),
+            Ok((key, reply)) => {
+                StreamState::Open(OpenStream { link, key, reply, outcome: None, receive_window, timeout })
+            }
             Err(problem) => StreamState::Failed(problem),
         }
     }
@@ -138,20 +141,20 @@ impl Unsent {
 
 impl OpenStream {
     fn poll_item(&mut self, context: &mut Context<'_>) -> Poll<Option<CallResult>> {
-        if self.end.is_none()
-            && let Poll::Ready(end) = Pin::new(&mut self.reply).poll(context)
+        if self.outcome.is_none()
+            && let Poll::Ready(outcome) = Pin::new(&mut self.reply).poll(context)
         {
-            self.end = Some(end.unwrap_or(Err(CallError::Destroyed)));
+            self.outcome = Some(outcome.unwrap_or(Err(CallError::Destroyed)));
         }
         // If a response has arrived, the items that arrived earlier are returned first. If the call ended without a
         // response, its error is returned at once.
-        if let Some(Err(error)) = &self.end
+        if let Some(Err(error)) = &self.outcome
             && error.remote().is_none()
         {
             return Poll::Ready(Some(Err(error.clone())));
         }
         let reset_timeout = |timeout| self.link.reset_timeout(self.key, timeout);
-        let item = ready!(self.receive_window.poll(context, self.end.is_some(), self.timeout, reset_timeout));
+        let item = ready!(self.receive_window.poll(context, self.outcome.is_some(), self.timeout, reset_timeout));
         match item {
             Next::Item(item, credit) => {
                 if let Some(count) = credit {
@@ -162,7 +165,7 @@ impl OpenStream {
                 Poll::Ready(Some(Ok(item)))
             }
             Next::Overflow => Poll::Ready(Some(Err(CallError::InvalidResponse))),
-            Next::End | Next::Pending => Poll::Ready(match self.end.take() {
+            Next::End | Next::Pending => Poll::Ready(match self.outcome.take() {
                 Some(Err(error)) => Some(Err(error)),
                 _ => None,
             }),
@@ -172,7 +175,7 @@ impl OpenStream {
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
-        if self.end.is_none() {
+        if self.outcome.is_none() {
             drop(self.link.cancel_call(self.key));
         }
     }

@@ -69,12 +69,12 @@ impl Service {
     /// see [`Transport::with_grace`]), and are answered. WebSockets are closed with 1001. Returns when all links have
     /// ended.
     ///
-    /// Without listeners, this method also returns when the last link has ended. If the future is dropped, all links
-    /// and listeners are closed at once.
+    /// Without listeners, this method also returns if the last link ends before `shutdown` completes. If the future is
+    /// dropped, all links and listeners are closed at once.
     ///
     /// # Errors
-    /// If a listener can accept no more connections. Before this method returns the error, all links are ended in the
-    /// same way.
+    /// If a listener can accept no more connections. Before this method returns the error, it ends all links as after
+    /// `shutdown`.
     pub async fn serve_until(self, shutdown: impl Future<Output = ()>) -> io::Result<()> {
         let Self { set_up, listeners, transports } = self;
         let (sender, accepted) = unbounded_channel();

@@ -137,7 +137,8 @@ pub(super) async fn find_stale(path: &Path) -> io::Result<Option<StaleSocket>> {
     Ok(Some(StaleSocket { location, identity }))
 }
 
-/// Listens on a new socket that replaces a stale socket. A lock makes other callers in this process wait.
+/// Removes the stale socket file, if there is one, and listens on a new socket at `path`. A lock makes other callers in
+/// this process wait.
 ///
 /// # Errors
 /// If another file now has the name, or the new socket file cannot be created.
@@ -234,7 +235,7 @@ fn remove(location: &Location, identity: Identity) -> io::Result<()> {
     }
 }
 
-/// Removes the file, even if another file gets its name at the same time. Such another file is not removed.
+/// Removes the file. If another file gets the name of this file at the same time, the other file is not removed.
 ///
 /// Systems remove files by name only. So the file with this name is first moved into a new, empty folder. If the moved
 /// file is the expected file, it is removed. Another file is moved back. If the name is already in use again, the other
@@ -313,7 +314,7 @@ impl SocketFile {
     /// Returns the file of a newly bound socket.
     ///
     /// # Errors
-    /// If no file is at the location, or a file that is not a socket.
+    /// If the file at the location is missing or is not a socket.
     fn new(location: Location) -> io::Result<Self> {
         match location.file()? {
             Some(file) if is_socket(&file) => Ok(Self { location, identity: Identity::of(&file) }),

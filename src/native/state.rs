@@ -49,7 +49,7 @@ pub(super) struct State {
     pub(super) blocked_streams: BTreeMap<u32, Waker>,
     /// Messages for the driver to write.
     pub(super) unwritten: Outbox,
-    /// The [`Outbox::size`] of the outbox that the driver is writing.
+    /// The [`Outbox::size`] of the current buffer, which is the outbox that the driver is writing.
     pub(super) being_written: usize,
     /// The number of bytes of `unwritten` that belong to responses or stream credit.
     pub(super) unwritten_responses: usize,
@@ -105,10 +105,12 @@ impl fmt::Debug for ProgressCallback {
     }
 }
 
-/// The timeout that progress restarts, and the latest end of the call, both in milliseconds.
+/// The times of a call with progress, in milliseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ProgressTimeout {
+    /// The timeout, which starts again at each notification of progress.
     pub(super) timeout: Option<u64>,
+    /// The time at which the total timeout of the call elapses.
     pub(super) end: Option<u64>,
 }
 

@@ -48,7 +48,7 @@ impl Thread {
     }
 }
 
-/// Reads one chunk for each request, so that the thread never reads more than the caller requested.
+/// Reads one chunk for each request, so that the thread does not read ahead.
 fn read(requests: &Receiver<Chunk>, chunks: &UnboundedSender<io::Result<Chunk>>) {
     while let Ok(mut chunk) = requests.recv() {
         chunk.bytes.resize(CHUNK_BYTES, 0);

@@ -44,7 +44,7 @@ impl Link {
             Permit::Never => Poll::Ready(None),
             Permit::Wait => {
                 let replaced = state.blocked_streams.insert(key.slot(), context.waker().clone());
-                // The driver may have stopped reading. It must read again to receive more credit.
+                // In sequential mode, the driver may have stopped reading. It must read again to receive more credit.
                 let driver = if self.is_sequential() { state.wake() } else { None };
                 drop(state);
                 drop(replaced);

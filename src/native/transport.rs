@@ -151,7 +151,7 @@ impl Transport {
     }
 
     /// Starts a process, and uses its standard input and output. The process inherits the standard error of this
-    /// program, unless `command` sets another. If `command` sets a pipe for standard error, the pipe is closed. To read
+    /// program, unless `command` redirects it. If `command` sets a pipe for standard error, the pipe is closed. To read
     /// standard error, or to restart the process, use [`Process`](crate::Process).
     ///
     /// The end of the link also ends the process and its descendants. First, the input of the process is closed. After

@@ -7,7 +7,8 @@ use slab::Slab;
 
 /// The wakers of waiting futures.
 ///
-/// Wake or drop the returned wakers only after the lock is released, because the drop of a waker may drop a future.
+/// Each set is in a mutex. Wake or drop the returned wakers only after this mutex is unlocked, because the drop of a
+/// waker may drop a future.
 #[derive(Debug, Default)]
 pub(super) struct WakerSet {
     wakers: Slab<Waker>,

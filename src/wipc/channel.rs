@@ -314,6 +314,7 @@ pub struct Receiver {
     chunk: Vec<u8>,
     /// The position in `chunk` of the first byte that is not decoded yet.
     undecoded_start: usize,
+    /// The position in `chunk` after the last byte that was read.
     undecoded_end: usize,
     /// Whether the input has ended or failed, or a guest received `CLOSE`.
     has_ended: bool,
@@ -415,7 +416,7 @@ impl Receiver {
                 Event::Passthrough(bytes) => {
                     emit_passthrough(&mut self.on_passthrough, bytes);
                 }
-                // The first two events occur only with a limit for `CALL` frames, which this decoder does not have.
+                // `Oversize` and `Dropped` occur only with a limit for `CALL` frames, which this decoder does not have.
                 // `Truncated` occurs only after the end of the input.
                 Event::Oversize { .. } | Event::Dropped { .. } | Event::Truncated { .. } => {}
             }

@@ -37,6 +37,7 @@ pub struct Guest<R = Stdin, W = Stdout> {
     chunk: Vec<u8>,
     /// The position in `chunk` of the first byte that is not decoded yet.
     undecoded_start: usize,
+    /// The position in `chunk` after the last byte that was read.
     undecoded_end: usize,
     /// Whether the input has ended, or `CLOSE` was received.
     has_ended: bool,

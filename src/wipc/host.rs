@@ -112,11 +112,11 @@ impl Host {
         timeout_at(end, self.receiver.receive()).await.unwrap_or(Ok(None))
     }
 
-    /// Asks the guest to exit. Sends `CLOSE`, ends the input of the guest, and waits for the exit of the guest and its
-    /// descendants. Further frames of the guest are dropped, but the function of [`Receiver::on_passthrough`] still
-    /// receives other output. When the grace is over, the guest and its descendants get `SIGTERM`, and half a second
-    /// later `SIGKILL`. The grace starts at the first `CLOSE` that is sent or received. After the exit, remaining
-    /// output is read for up to 250 ms.
+    /// Asks the guest to exit. Sends `CLOSE` with `payload`, ends the input of the guest, and waits for the exit of the
+    /// guest and its descendants. Further frames of the guest are dropped, but the function of
+    /// [`Receiver::on_passthrough`] still receives other output. When the grace is over, the guest and its descendants
+    /// get `SIGTERM`, and half a second later `SIGKILL`. The grace starts at the first `CLOSE` that is sent or
+    /// received. After the exit, remaining output is read for up to 250 ms.
     ///
     /// # Errors
     /// If waiting for the exit fails.

@@ -1,8 +1,8 @@
 //! WIPC hosts and guests.
 //!
-//! A host starts a guest, and exchanges frames of [`crate::codec::wipc`] with the guest. The standard input and output
-//! of the guest transport the frames. The host also receives other output between the frames. WIPC does not use
-//! standard error.
+//! A host starts a guest, and exchanges frames of [`crate::codec::wipc`] with the guest. The frames are sent over the
+//! standard input and the standard output of the guest. The host also receives other output between the frames. WIPC
+//! does not use standard error.
 //!
 //! - [`Guest`] is a blocking guest (any target with standard input and output, including WASI), and [`GuestServer`]
 //!   answers JSON-RPC calls on it;

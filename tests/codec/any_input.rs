@@ -6,7 +6,7 @@ use portway::codec::FrameDecoder;
 use portway::codec::frame::Event;
 use proptest::prelude::*;
 
-use crate::found::{OwnedEvent, body, end, events_of, feed, frame, limits, noise};
+use crate::events::{OwnedEvent, body, end, events_of, feed, frame, limits, noise};
 
 /// A part of a stream: a frame with this body, or any other bytes.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use portway::codec::content_length::{Decoder, encode};
 use portway::codec::frame::Event;
 use portway::message::Reason;
 
-use crate::found::{OwnedEvent, body, events_of, frame, read, truncated};
+use crate::events::{OwnedEvent, body, events_of, frame, read, truncated};
 
 #[test]
 fn a_frame_is_written_with_one_header_and_a_length_in_bytes() {
@@ -99,6 +99,7 @@ fn the_end_of_the_input_inside_a_message_is_reported() {
     assert_eq!(read("Content-Type: application/vscode-jsonrpc\r\nContent-Le"), [truncated(52)]);
     assert_eq!(read("X-Other: 1\r\n"), [truncated(12)]);
     assert_eq!(read("Content-Length: 20\r\n\r\ncontent-"), [truncated(30)]);
+    // Between messages, the end of the input is not a fault.
     assert_eq!(read(""), []);
     assert_eq!(read("\r\n \r\n"), []);
 }

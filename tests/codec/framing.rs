@@ -7,7 +7,7 @@ use portway::codec::FrameDecoder;
 use portway::codec::frame::FrameFault;
 use portway::message::{Fault, Reason};
 
-use crate::found::{body, events_of, feed};
+use crate::events::{body, events_of, feed};
 
 #[test]
 fn a_framing_is_detected_from_the_first_bytes() {

@@ -1,6 +1,6 @@
 //! Content-Length: valid and invalid headers.
 
-use crate::found::{HEADER_TOO_LARGE, INVALID_HEADER, OwnedEvent, body, frame, more_noise, noise, read};
+use crate::events::{HEADER_TOO_LARGE, INVALID_HEADER, OwnedEvent, body, frame, more_noise, noise, read};
 
 #[test]
 fn a_header_name_may_have_any_case_and_blanks_may_surround_the_colon_and_follow_the_length() {

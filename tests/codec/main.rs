@@ -4,7 +4,7 @@
 
 mod any_input;
 mod bodies;
-mod found;
+mod events;
 mod framing;
 mod headers;
 mod memory;

@@ -4,9 +4,11 @@ use allocation_counter::measure;
 use portway::Framing;
 use portway::codec::FrameDecoder;
 
-use crate::found::{frame, limits};
+use crate::events::{frame, limits};
 
+/// The maximum length of a message, in bytes.
 const MESSAGE: usize = 50_000;
+/// The maximum length of a header, in bytes.
 const HEADER: usize = 1_000;
 /// Maximum memory of a decoder. While a buffer grows, its old and its new allocation exist at the same time. The 8,192
 /// bytes are for small allocations.
@@ -86,7 +88,7 @@ fn an_idle_decoder_releases_its_buffer() {
 }
 
 #[test]
-fn bytes_that_arrive_one_by_one_cause_few_allocations() {
+fn bytes_that_arrive_one_by_one_allocate_little_memory_in_total() {
     // The sum of all allocations must be a small multiple of the message, although the buffer grows at many reads.
     for framing in [Framing::ContentLength, Framing::Newline] {
         let mut stream = Vec::new();

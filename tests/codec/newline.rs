@@ -7,7 +7,7 @@ use portway::codec::newline::{Decoder, encode};
 use portway::message::{Message, Notification, Outgoing};
 use serde_json::value::RawValue;
 
-use crate::found::{body, limits, oversize, read_lines};
+use crate::events::{body, limits, oversize, read_lines};
 
 #[test]
 fn lines_end_with_lf_or_crlf_and_blanks_before_a_message_are_ignored() {

@@ -1,6 +1,6 @@
 //! Content-Length: bodies that are longer than the limit.
 
-use crate::found::{OwnedEvent, body, frame, limits, more_noise, oversize, read, read_within};
+use crate::events::{OwnedEvent, body, frame, limits, more_noise, oversize, read, read_within};
 
 #[test]
 fn a_body_is_accepted_up_to_its_limit_in_bytes() {
@@ -12,7 +12,7 @@ fn a_body_is_accepted_up_to_its_limit_in_bytes() {
 #[test]
 fn the_default_limit_is_10_485_760_bytes() {
     let header = |length: u32| format!("Content-Length: {length}\r\n\r\n");
-    assert_eq!(read(header(10_485_760)), [crate::found::truncated(28)]);
+    assert_eq!(read(header(10_485_760)), [crate::events::truncated(28)]);
     assert_eq!(read(header(10_485_761)), [oversize(10_485_761)]);
 }
 

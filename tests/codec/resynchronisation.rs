@@ -6,7 +6,7 @@ use portway::Limits;
 use portway::codec::content_length::{Decoder, header_within};
 use portway::codec::frame::Event;
 
-use crate::found::{INVALID_HEADER, OwnedEvent, body, frame, noise, read, record, truncated};
+use crate::events::{INVALID_HEADER, OwnedEvent, body, frame, noise, read, record, truncated};
 
 #[test]
 fn printed_text_is_noise_and_the_next_frame_is_read() {
@@ -104,6 +104,7 @@ fn an_incomplete_header_does_not_hide_the_next_frame() {
         assert_eq!(events.last(), Some(&body("{}")), "{broken:?}");
         assert!(events.len() <= 2, "{broken:?}: {events:?}");
     }
+    // The beginning of a header name is noise, unless it ends with a hyphen. Then, the next header continues the name.
     for length in 1.."Content-Length".len() {
         let broken = &"Content-Length"[..length];
         if !broken.ends_with('-') {
@@ -114,6 +115,7 @@ fn an_incomplete_header_does_not_hide_the_next_frame() {
 
 #[test]
 fn a_length_in_text_is_not_the_length_of_a_frame() {
+    // The line from `Content-Length: 42` on is dropped. It is neither noise nor a header of the frame.
     let text = "[trace] Content-Length: 42\n";
     assert_eq!(read(format!("{text}{}", frame("{}"))), [noise("[trace] "), body("{}")]);
     let text = "[trace] Content-Length: 42 bytes, Content-Length: 43.\n";

@@ -5,7 +5,7 @@ use portway::Limits;
 use portway::codec::FrameDecoder;
 use portway::codec::frame::FrameFault;
 
-use crate::found::{HEADER_TOO_LARGE, OwnedEvent, body, end, feed, frame, limits, more_noise, oversize};
+use crate::events::{HEADER_TOO_LARGE, OwnedEvent, body, end, feed, frame, limits, more_noise, oversize};
 
 fn decoder(framing: Framing) -> FrameDecoder {
     FrameDecoder::new(framing, &Limits::DEFAULT)

@@ -4,7 +4,7 @@ use allocation_counter::measure;
 use portway::codec::wipc::{Decoder, Event, Frame, FrameType, MAX_PAYLOAD, PayloadTooLong, encode, header};
 use portway::message::Unreadable;
 
-use crate::wipc_any_input::{Finds, Random, any_stream, check, cut, find_in};
+use crate::wipc_any_input::{Random, StreamContent, any_stream, check, content_of, cut};
 
 fn frame(frame_type: FrameType, payload: impl AsRef<[u8]>) -> Vec<u8> {
     let mut out = Vec::new();
@@ -18,21 +18,21 @@ fn call(payload: impl AsRef<[u8]>) -> Vec<u8> {
 
 /// Returns the content of a stream. Asserts that the content is the same if the stream arrives in pieces of 1 to 39
 /// bytes.
-fn read_within(max_payload: u32, stream: &[u8]) -> Finds {
-    let whole = find_in(max_payload, [stream]);
+fn read_within(max_payload: u32, stream: &[u8]) -> StreamContent {
+    let whole = content_of(max_payload, [stream]);
     for length in 1..stream.len().min(40) {
-        assert_eq!(find_in(max_payload, stream.chunks(length)), whole, "pieces of {length}");
+        assert_eq!(content_of(max_payload, stream.chunks(length)), whole, "pieces of {length}");
     }
     whole
 }
 
-fn read(stream: impl AsRef<[u8]>) -> Finds {
+fn read(stream: impl AsRef<[u8]>) -> StreamContent {
     read_within(MAX_PAYLOAD, stream.as_ref())
 }
 
 /// Returns the content of a stream with one frame. `before` and `after` are the passthrough around this frame.
-fn one_frame(before: &[u8], frame_type: FrameType, payload: &[u8], after: &[u8]) -> Finds {
-    Finds {
+fn one_frame(before: &[u8], frame_type: FrameType, payload: &[u8], after: &[u8]) -> StreamContent {
+    StreamContent {
         frames: vec![(before.len(), frame_type, payload.to_vec())],
         passthrough: [before, after].concat(),
         truncated: None,
@@ -152,10 +152,10 @@ fn a_payload_may_contain_the_magic_and_whole_frames() {
 #[test]
 fn text_between_frames_is_passed_through_in_order() {
     let stream = [b"loading\n", &call("1")[..], b"\x00\xff W WI WIP", &call("2"), b"done"].concat();
-    let finds = read(stream);
-    let positions: Vec<usize> = finds.frames.iter().map(|(position, ..)| *position).collect();
-    assert_eq!((positions, finds.truncated), (vec![8, 19], None));
-    assert_eq!(finds.passthrough, b"loading\n\x00\xff W WI WIPdone");
+    let content = read(stream);
+    let positions: Vec<usize> = content.frames.iter().map(|(position, ..)| *position).collect();
+    assert_eq!((positions, content.truncated), (vec![8, 19], None));
+    assert_eq!(content.passthrough, b"loading\n\x00\xff W WI WIPdone");
 }
 
 #[test]
@@ -182,13 +182,17 @@ fn a_header_with_a_reserved_type_is_text_and_its_length_is_ignored() {
         let mut reserved = header(FrameType::Open, 1_000).unwrap();
         reserved[4] = code;
         let stream = [&reserved[..], &call("{}")].concat();
-        assert_eq!(find_in(MAX_PAYLOAD, [&stream[..]]), one_frame(&reserved, FrameType::Call, b"{}", b""), "{code}");
-        assert_eq!(find_in(MAX_PAYLOAD, stream.chunks(1)), one_frame(&reserved, FrameType::Call, b"{}", b""), "{code}");
+        assert_eq!(content_of(MAX_PAYLOAD, [&stream[..]]), one_frame(&reserved, FrameType::Call, b"{}", b""), "{code}");
+        assert_eq!(
+            content_of(MAX_PAYLOAD, stream.chunks(1)),
+            one_frame(&reserved, FrameType::Call, b"{}", b""),
+            "{code}"
+        );
     }
 }
 
 #[test]
-fn a_length_over_the_limit_is_not_a_header() {
+fn a_header_with_a_length_over_the_limit_is_text() {
     for length in [11, 255, 256, 65_536, 1 << 31, u32::MAX as usize] {
         let long = header(FrameType::Data, length).unwrap();
         let stream = [&long[..], &call("0123456789")].concat();
@@ -202,22 +206,22 @@ fn a_length_over_the_limit_is_not_a_header() {
 fn an_incomplete_frame_at_the_end_is_passed_through_and_reported() {
     let stream = call("0123456789");
     for length in 4..stream.len() {
-        let finds = read(&stream[..length]);
+        let content = read(&stream[..length]);
         let expected = (&stream[..length], Some(length as u64), true);
-        assert_eq!((&finds.passthrough[..], finds.truncated, finds.frames.is_empty()), expected, "{length}");
+        assert_eq!((&content.passthrough[..], content.truncated, content.frames.is_empty()), expected, "{length}");
     }
     // An incomplete magic at the end of the input is text, not a truncated frame.
     for length in 0..4 {
-        let finds = read(&stream[..length]);
-        assert_eq!((&finds.passthrough[..], finds.truncated), (&stream[..length], None));
+        let content = read(&stream[..length]);
+        assert_eq!((&content.passthrough[..], content.truncated), (&stream[..length], None));
     }
 }
 
 #[test]
 fn a_frame_within_a_truncated_frame_is_not_decoded() {
     let stream = [&header(FrameType::Data, 1_000).unwrap()[..], &call("inside")].concat();
-    let finds = read(&stream);
-    assert_eq!((finds.passthrough.len(), finds.frames.len(), finds.truncated), (24, 0, Some(24)));
+    let content = read(&stream);
+    assert_eq!((content.passthrough.len(), content.frames.len(), content.truncated), (24, 0, Some(24)));
 }
 
 #[test]
@@ -226,29 +230,29 @@ fn an_abandoned_header_is_text_and_later_frames_are_found() {
         let endless_header = header(FrameType::Data, 0x7fff_ffff).unwrap();
         let stream = [&endless_header[..], b"text", &call("1"), &endless_header, &call("2")].concat();
         let mut decoder = Decoder::new();
-        let mut finds = Finds::default();
+        let mut content = StreamContent::default();
         for mut piece in stream.chunks(length) {
             while let Some(event) = decoder.next(&mut piece) {
-                finds.record(event);
+                content.record(event);
             }
         }
-        assert_eq!(finds, Finds::default(), "all bytes may belong to the payload of the first header");
+        assert_eq!(content, StreamContent::default(), "all bytes may belong to the payload of the first header");
         assert_eq!(decoder.give_up(), stream.len());
         while let Some(event) = decoder.next(&mut &b""[..]) {
-            finds.record(event);
+            content.record(event);
         }
         assert!(decoder.unfinished().is_some(), "the second header may also begin a frame");
         assert_eq!(decoder.give_up(), 9 + call("2").len());
         let mut end = &b"end"[..];
         while let Some(event) = decoder.next(&mut end) {
-            finds.record(event);
+            content.record(event);
         }
         assert_eq!(decoder.unfinished(), None);
         assert_eq!(decoder.give_up(), 0);
         let frames = vec![(13, FrameType::Call, b"1".to_vec()), (22, FrameType::Call, b"2".to_vec())];
         assert_eq!(
-            finds,
-            Finds {
+            content,
+            StreamContent {
                 frames,
                 passthrough: [&endless_header[..], b"text", &endless_header, b"end"].concat(),
                 truncated: None

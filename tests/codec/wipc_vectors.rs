@@ -3,7 +3,7 @@
 use portway::codec::wipc::{FrameType, MAX_PAYLOAD};
 use serde::Deserialize;
 
-use crate::wipc_any_input::find_in;
+use crate::wipc_any_input::content_of;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -29,7 +29,7 @@ fn each_stream_decodes_as_its_vector_specifies_in_any_chunks() {
         let pieces: Vec<Vec<u8>> = vector.pieces.iter().map(|piece| bytes(piece)).collect();
         let stream = pieces.concat();
         let max_payload = vector.max_payload.unwrap_or(MAX_PAYLOAD);
-        let decoded = find_in(max_payload, pieces.iter().map(Vec::as_slice));
+        let decoded = content_of(max_payload, pieces.iter().map(Vec::as_slice));
         let frames: Vec<(u8, Vec<u8>)> =
             decoded.frames.iter().map(|(_, frame_type, payload)| (frame_type.code(), payload.clone())).collect();
         let expected: Vec<(u8, Vec<u8>)> =
@@ -40,8 +40,8 @@ fn each_stream_decodes_as_its_vector_specifies_in_any_chunks() {
         assert_eq!(decoded.truncated, vector.truncated, "{}", vector.name);
         for cut in 0..=stream.len() {
             let (before, after) = stream.split_at(cut);
-            assert_eq!(find_in(max_payload, [before, after]), decoded, "{}, cut at {cut}", vector.name);
+            assert_eq!(content_of(max_payload, [before, after]), decoded, "{}, cut at {cut}", vector.name);
         }
-        assert_eq!(find_in(max_payload, stream.chunks(1)), decoded, "{}, byte by byte", vector.name);
+        assert_eq!(content_of(max_payload, stream.chunks(1)), decoded, "{}, byte by byte", vector.name);
     }
 }

@@ -53,6 +53,8 @@ pub(crate) fn run() {
         let in_params = [br#"{"jsonrpc":"2.0","id":1,"method":"echo","params":["#, &input[..], b"]}"].concat();
         let is_accepted = matches!(decode(&in_params), Incoming::Single(Ok(Message::Request(_))));
         not_text += usize::from(std::str::from_utf8(&input).is_err());
+        // The first letter of a name is `y` for valid JSON and `n` for invalid JSON. It is `i` if a decoder may accept
+        // or reject the text.
         let verdict = match name.as_bytes() {
             [b'y', ..] => 0,
             [b'n', ..] => 1,

@@ -5,14 +5,15 @@ use portway::codec::wipc::{Decoder, Event, Frame, FrameType, HEADER_BYTES, MAX_P
 
 /// The content of a stream: its frames, and the passthrough around them.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Finds {
+pub struct StreamContent {
     /// Each frame, with the number of passthrough bytes before it.
     pub frames: Vec<(usize, FrameType, Vec<u8>)>,
     pub passthrough: Vec<u8>,
+    /// The number of received bytes of an incomplete frame at the end of the stream.
     pub truncated: Option<u64>,
 }
 
-impl Finds {
+impl StreamContent {
     pub fn record(&mut self, event: Event<'_>) {
         assert_eq!(self.truncated, None, "no event may follow the end of the input");
         match event {
@@ -43,26 +44,26 @@ impl Finds {
 }
 
 /// Decodes a stream that arrives in these pieces and then ends. Returns its content.
-pub fn find_in<'p>(max_payload: u32, pieces: impl IntoIterator<Item = &'p [u8]>) -> Finds {
+pub fn content_of<'p>(max_payload: u32, pieces: impl IntoIterator<Item = &'p [u8]>) -> StreamContent {
     let mut decoder = Decoder::with_max_payload(max_payload);
-    let mut finds = Finds::default();
+    let mut content = StreamContent::default();
     for mut piece in pieces {
         while let Some(event) = decoder.next(&mut piece) {
-            finds.record(event);
+            content.record(event);
         }
         assert!(piece.is_empty(), "the decoder must consume the whole piece");
     }
     while let Some(event) = decoder.finish() {
-        finds.record(event);
+        content.record(event);
     }
     assert_eq!(decoder.unfinished(), None);
-    finds
+    content
 }
 
 /// Returns the content that a stream has according to the specification. In contrast to the decoder, this function
 /// searches the whole stream at once.
-pub fn expected(max_payload: u32, stream: &[u8]) -> Finds {
-    let mut finds = Finds::default();
+pub fn expected(max_payload: u32, stream: &[u8]) -> StreamContent {
+    let mut content = StreamContent::default();
     let mut at = 0;
     while at < stream.len() {
         let rest = &stream[at..];
@@ -73,18 +74,18 @@ pub fn expected(max_payload: u32, stream: &[u8]) -> Finds {
         let end = HEADER_BYTES as u64 + u64::from(length);
         if is_header && rest.len() >= HEADER_BYTES && rest.len() as u64 >= end {
             let payload = rest[HEADER_BYTES..end as usize].to_vec();
-            finds.frames.push((finds.passthrough.len(), FrameType::from_code(code).unwrap(), payload));
+            content.frames.push((content.passthrough.len(), FrameType::from_code(code).unwrap(), payload));
             at += end as usize;
         } else if is_header {
-            finds.passthrough.extend_from_slice(rest);
-            finds.truncated = (rest.len() >= 4).then_some(rest.len() as u64);
+            content.passthrough.extend_from_slice(rest);
+            content.truncated = (rest.len() >= 4).then_some(rest.len() as u64);
             break;
         } else {
-            finds.passthrough.push(stream[at]);
+            content.passthrough.push(stream[at]);
             at += 1;
         }
     }
-    finds
+    content
 }
 
 /// A xorshift generator, which returns the same numbers for the same seed.
@@ -153,6 +154,6 @@ pub fn check(seed: u64) {
     let expected = expected(max_payload, &stream);
     assert_eq!(expected.rebuild(), stream, "seed {seed}");
     let pieces = cut(&mut dice, &stream);
-    assert_eq!(find_in(max_payload, pieces), expected, "in pieces, seed {seed}: {stream:?}");
-    assert_eq!(find_in(max_payload, [&stream[..]]), expected, "whole, seed {seed}: {stream:?}");
+    assert_eq!(content_of(max_payload, pieces), expected, "in pieces, seed {seed}: {stream:?}");
+    assert_eq!(content_of(max_payload, [&stream[..]]), expected, "whole, seed {seed}: {stream:?}");
 }

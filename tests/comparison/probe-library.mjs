@@ -3,8 +3,8 @@
 
 import { behaviours } from "./probes/all.mjs";
 
-// Collects unhandled errors, and the warnings and errors of the console. A page would log both in its console. In Node,
-// an unhandled error would end the process. Some probes count the collected values.
+// Collects unhandled errors, and the values that a library logs as warnings and errors. A page would show all of
+// them in its console. In Node, an unhandled error would end the process. Some probes count the collected values.
 const noise = [];
 for (const event of ["unhandledRejection", "uncaughtException"]) process.on(event, (error) => noise.push(error));
 for (const method of ["warn", "error"]) console[method] = (...values) => noise.push(values);

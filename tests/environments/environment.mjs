@@ -1,12 +1,12 @@
-// The temporary folder in which the environments suite installs Portway from its tarball, and the functions that add
-// the results of test runners and scripts to the suite.
+// The temporary folder in which the environments suite installs Portway from its tarball. The functions of this file
+// add the results of test runners and scripts to the suite.
 
 import { cp, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { root, run } from "../packaging/tool.mjs";
-import { CodeBlocks } from "./page.mjs";
+import { CodeBlocks } from "./code-blocks.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 

@@ -160,8 +160,8 @@ describe("a lane over a worker", () => {
       portway: hexId("a"),
       message: message({ id: 0, method: "secret", params: ["before the goodbye"] }),
     });
-    // The goodbye is sent only after this call. Before the session is reported to the application, messages and a
-    // goodbye would be handled together.
+    // The goodbye is sent only after this call was served. An earlier goodbye could arrive before the host reports the
+    // session, and the host would then handle the call and the goodbye together.
     await until(() => calls.length > 0, "the session must be served");
     scriptedPeer.post({ portway: hexId("a"), message: message({ method: "rpc.bye", params: { reason: "closed" } }) });
     scriptedPeer.post({

@@ -92,7 +92,7 @@ describe("portway/early", function () {
   });
 
   for (const when of ["before", "after"]) {
-    it(`answers at most 10 000 requests, with a fixed text, ${when} the wasm fails to load`, async () => {
+    it(`answers, with a fixed text, at most 10 000 requests that arrive ${when} the wasm fails to load`, async () => {
       const frame = await listeningFrame();
       const stranger = await party("stranger");
       const ask = () =>

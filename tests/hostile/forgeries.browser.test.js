@@ -62,7 +62,7 @@ async function assertUnharmed({ friend, peer, events }) {
 
 const assertNothingReceived = async (stranger) =>
   assert.deepEqual(await stranger.received(), [], "a stranger must receive nothing");
-/** After a goodbye over the window, a session waits for a goodbye through its port. This pause is longer than that. */
+/** Waits until a session that received a goodbye over the window no longer waits for a goodbye through its port. */
 const settled = () => pause(1_300);
 
 describe("forged messages", function () {

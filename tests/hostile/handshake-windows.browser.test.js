@@ -11,14 +11,18 @@ import { origins, party } from "./support/parties.js";
 import { figure, messageCount, progress, seed } from "./support/settings.js";
 import { SessionChecker } from "./support/session-checker.js";
 
+/** The number of messages that the attacker in the iframe of the peer sends in a round. */
 const PER_ROUND = 3_000;
+/** The average number of messages in a burst, while the host replies to this attacker. */
 const PER_BURST = 300;
+/** The number of messages that this file sends. handshake.test.js sends the rest. */
 const COUNT = Math.ceil(0.6 * messageCount);
-/**
- * Every `NAVIGATION`th round replaces the document of the friend. Every `INTRUSION`th round replaces this document by a
- * document of another origin, and then by a new document of the friend.
- */
+/** Every `NAVIGATION`th round replaces the document of the friend. */
 const NAVIGATION = 10;
+/**
+ * Every `INTRUSION`th round replaces the document of the friend by a document of another origin. Then, the round loads
+ * a new document of the friend.
+ */
 const INTRUSION = 25;
 
 const totals = { sent: 0, received: 0, bytesOut: 0, bytesReceived: 0, sessions: 0, calls: 0, strangers: 0 };

@@ -7,7 +7,9 @@ import { Attacker, Random } from "./support/generator.js";
 import { inBrowser, figure, messageCount, progress, seed } from "./support/settings.js";
 import { SessionChecker } from "./support/session-checker.js";
 
+/** The number of messages that the attacker sends in a round. */
 const PER_ROUND = 2_000;
+/** The average number of messages in a burst, while the host replies to the attacker. */
 const PER_BURST = 250;
 /** The number of messages that this file sends. In a browser, handshake-windows.browser.test.js sends the rest. */
 const COUNT = Math.ceil((inBrowser ? 0.4 : 1) * messageCount);

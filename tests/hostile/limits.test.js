@@ -12,7 +12,7 @@ const message = (rest) => ({ jsonrpc: "2.0", ...rest });
 const columns = (ids, methods, values) => message({ method: "rpc.columns", params: { ids, methods, values } });
 const numbers = (count) => Array.from({ length: count }, (_, n) => n + 1);
 /** Returns all received messages, including the messages in lists. */
-const each = (end) => end.received.flat();
+const allReceived = (end) => end.received.flat();
 
 /** Returns the length of the longest run of the letter x in a message. The id of the message does not count. */
 function longestRun({ id, ...rest }) {
@@ -104,8 +104,8 @@ describe("a text that a peer sent", () => {
     });
     await post(end);
     end.post(message({ id: "last", method: "no such method" }));
-    await until(() => each(end).some(({ id }) => id === "last"), "the peer must answer the last request");
-    return each(end).filter(({ method, id }) => method === undefined && id !== "last");
+    await until(() => allReceived(end).some(({ id }) => id === "last"), "the peer must answer the last request");
+    return allReceived(end).filter(({ method, id }) => method === undefined && id !== "last");
   }
 
   it("is repeated in errors with at most a hundred characters", async () => {

@@ -63,19 +63,20 @@ if (settings.messages !== undefined) env.PORTWAY_MESSAGES = settings.messages;
 
 /**
  * The number of generated messages for one browser of WebKit. WebKit becomes slower with each port that it creates, so
- * each part of the messages gets a new browser.
+ * a new browser gets the next messages.
  */
-const PART = 50_000;
+const MESSAGES_PER_BROWSER = 50_000;
 
 async function runInWebKit() {
-  const wanted = Number(settings.messages ?? (settings.full === "1" ? 1_000_000 : PART));
+  const wanted = Number(settings.messages ?? (settings.full === "1" ? 1_000_000 : MESSAGES_PER_BROWSER));
   const isGenerated = (spec) => spec.includes("handshake");
   const others = specs.filter((spec) => !isGenerated(spec));
   const outcomes = others.length > 0 ? [await runInBrowser(engine, others, settings)] : [];
   const generated = specs.filter(isGenerated);
-  for (let part = 0; generated.length > 0 && part * PART < wanted; part++) {
-    const messages = Math.min(PART, wanted - part * PART);
-    outcomes.push(await runInBrowser(engine, generated, { ...settings, messages, seed: Number(settings.seed) + part }));
+  for (let round = 0; generated.length > 0 && round * MESSAGES_PER_BROWSER < wanted; round++) {
+    const messages = Math.min(MESSAGES_PER_BROWSER, wanted - round * MESSAGES_PER_BROWSER);
+    const seed = Number(settings.seed) + round;
+    outcomes.push(await runInBrowser(engine, generated, { ...settings, messages, seed }));
   }
   const all = (member) => outcomes.flatMap((outcome) => outcome[member]);
   const files = {};

@@ -8,16 +8,18 @@ const file = new URL("bounds.json", import.meta.url);
 const security = new URL("../../SECURITY.md", import.meta.url);
 
 /**
- * The possible values of the figures in bounds.json: bytes for each byte of the message, and milliseconds. The values
- * are few, so that two runs write equal figures.
+ * The possible values of `sends` and `holds` in bounds.json: bytes for each byte of the message. The values are few, so
+ * that two runs write equal figures.
  */
 const RATIOS = [0, 1, 2, 5, 10];
+/** The possible values of `blocks` in bounds.json, in milliseconds. */
 const MS = [5, 10, 20, 50];
+/** The receivers of the messages, by the value of `where` in bounds.json. */
 const PLACES = { page: "a page, by `connect`", wipc: "JavaScript over WIPC", native: "a native server, on a socket" };
 
 const read = () => JSON.parse(readFileSync(file, "utf8"));
 
-/** Returns the least step that is at least the product of `measured` and `room`. */
+/** Returns the smallest of the `steps` that is at least `measured` times the factor `room`. */
 function leastStep(steps, measured, room) {
   return steps.find((one) => measured * room <= one) ?? Infinity;
 }

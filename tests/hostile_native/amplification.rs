@@ -27,7 +27,7 @@ struct Row {
 }
 
 /// The number of bytes that a server may always send, even after a short message.
-const CONSTANT: usize = 1_024;
+const ALWAYS_ALLOWED_BYTES: usize = 1_024;
 /// The factor by which a measured time may exceed the bound in its row. The bounds are for an optimised build.
 const SLOWNESS: f64 = if cfg!(debug_assertions) { 10.0 } else { 1.0 };
 /// Maximum number of tries. Only the shortest time counts, since other processes of the machine delay some tries.
@@ -104,7 +104,7 @@ fn the_cost_of_one_message_for_a_server_is_within_its_row() -> Test {
                 break;
             }
         }
-        let ratio = sent_bytes.saturating_sub(CONSTANT) as f64 / bytes.len() as f64;
+        let ratio = sent_bytes.saturating_sub(ALWAYS_ALLOWED_BYTES) as f64 / bytes.len() as f64;
         println!("native: {}: {} bytes in, {sent_bytes} out, {shortest:?}", row.what, bytes.len());
         if let Some(max_ratio) = row.sends {
             assert!(ratio <= max_ratio, "{}: the server sends {ratio:.1} bytes for each received byte", row.what);

@@ -13,8 +13,8 @@ const hasEnded = ({ closedAt }) => closedAt !== undefined;
 
 /**
  * Leaves the page and returns to it. Resolves to the outcomes of both kinds, by id. `keepsConnected` is whether the
- * browser keeps a page in its cache although the page has a connection. If the browser does not, the second kind is
- * measured with a page that has no connection, and waits for its next attempt to connect.
+ * browser keeps a page in its cache although the page has a connection. If the browser does not keep such a page, the
+ * second kind is measured with a page without a connection. This page waits before it tries to connect again.
  */
 export async function leaveAndReturn(driver, origin, sockets, { runs, keepsConnected }) {
   const server = await sockets.handle({ action: "start" });

@@ -1,7 +1,7 @@
 // Reads bounds.json for the runners. A kind is one way in which a peer ends, or one state in which a peer must not be
-// reported as ended. The file lists the kinds, the engines that run them, and their allowed outcomes. `sockets` lists
-// the kinds of WebSockets, and `deaths` lists the other ends. A kind with `isHidden` hides the page, and the runner
-// leaves the page of a kind with `isNavigated`.
+// reported as ended. The file lists the kinds, the engines that run them, and their allowed outcomes. `sockets` has the
+// ends of WebSockets, and `deaths` has the other ends. `alive` has the states that are not ends. A kind with `isHidden`
+// hides the page, and the runner leaves the page of a kind with `isNavigated`.
 
 import { readFileSync } from "node:fs";
 import { RUNS } from "./page/measure.js";

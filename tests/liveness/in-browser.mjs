@@ -1,5 +1,5 @@
-// Runs the kinds of bounds.json in a browser. page.html runs them, posts the outcomes, and requests actions that only a
-// driver can do. This file runs the kinds that leave their page.
+// Runs the kinds of bounds.json in a browser. page.html runs most kinds. It posts their outcomes, and requests actions
+// that only the driver of the browser can do. This file itself runs the kinds that leave the page.
 
 import { startBrowser } from "../web/runner/browsers.mjs";
 import { startServers } from "../web/runner/server.mjs";
@@ -15,15 +15,15 @@ const TEST_TIMEOUT_MS = 60_000;
  * Kinds that may take this number of milliseconds or more run at the same time, before the other kinds. The kinds that
  * hide the page also run at this time.
  */
-const SLOW = 10_000;
+const SLOW_MS = 10_000;
 
 /** Resolves to the outcomes of the kinds, by id. The kinds with `isHidden` hide the page for `hiddenMs` ms. */
 export async function runKinds(engine, kinds, { hiddenMs }) {
   const isHiding = ({ isHidden, isNavigated }) => isHidden || isNavigated;
   const hiding = kinds.filter(isHiding);
   const others = kinds.filter((kind) => !isHiding(kind));
-  // Popups also hide the page. But the bounds of the other kinds are those of a visible page. So the browser of these
-  // kinds does not slow hidden pages.
+  // The popups of other kinds also hide the page, but the bounds of these kinds are those of a visible page. So these
+  // kinds run in a browser that does not slow hidden pages.
   return {
     ...(await runInBrowser(engine, others, { hiddenMs: 0, slowsHiddenPages: false })),
     ...(await runInBrowser(engine, hiding, { hiddenMs, slowsHiddenPages: true })),
@@ -32,7 +32,7 @@ export async function runKinds(engine, kinds, { hiddenMs }) {
 
 /** Returns the groups of ids that the page runs. The kinds of a group run at the same time. */
 function groupsOf(kinds) {
-  const together = kinds.filter(({ within, isHidden }) => within >= SLOW || isHidden);
+  const together = kinds.filter(({ within, isHidden }) => within >= SLOW_MS || isHidden);
   const others = kinds
     .filter((kind) => !together.includes(kind) && !kind.isNavigated)
     .sort((a, b) => (b.mustStayAlive ?? 0) - (a.mustStayAlive ?? 0));

@@ -11,7 +11,7 @@ import { spin } from "./fixtures/serve.js";
 
 const connectTimeout = 60_000;
 /** Kinds that may take this number of milliseconds or more run at the same time, before the other kinds. */
-const SLOW = 10_000;
+const SLOW_MS = 10_000;
 const fixtureUrl = (file) => new URL(`fixtures/${file}`, import.meta.url);
 
 const start = (file) => new Worker(fixtureUrl(file));
@@ -91,7 +91,7 @@ export async function runKinds(_engine, wanted) {
       results[id] = { error: `${error}` };
     }
   };
-  const isSlow = ({ within }) => within >= SLOW;
+  const isSlow = ({ within }) => within >= SLOW_MS;
   try {
     await Promise.all(wanted.filter(isSlow).map(run));
     for (const kind of wanted) if (!isSlow(kind)) await run(kind);

@@ -48,7 +48,7 @@ async fn calls_to_a_peer_that_does_not_read_are_refused_beyond_the_limit() -> Te
         let mut ended = 0;
         loop {
             let call = client.call::<Value>("work", &(&filler,));
-            // In half of the rounds, `timeout` drops the call after 10 ms, and so cancels it.
+            // In the second round, `timeout` drops the call after 10 ms, and so cancels it.
             let outcome = if cancels { timeout(Duration::from_millis(10), call).await } else { Ok(call.await) };
             match outcome {
                 Ok(Err(CallError::Congested)) => break,
@@ -237,6 +237,7 @@ async fn send_until_pause(
 
 #[tokio::test]
 async fn a_sequential_server_pauses_reading_while_its_queue_is_full() -> Test {
+    // A message without an id is a notification.
     for (method, id, bytes) in [("then", "7", 50_000), ("notified", "", 50_000), ("notified", "", 0)] {
         let (transport, mut there) = transport_with_remote_end_of(4_096, Framing::ContentLength)?;
         let limits = limits(|limits: &mut Limits| limits.in_flight_bytes = 300_000);

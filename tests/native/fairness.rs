@@ -31,15 +31,15 @@ fn counter() -> (Arc<AtomicUsize>, JoinHandle<()>) {
     (turns, task)
 }
 
-/// An input with `left` pieces, each of which is available without waiting.
+/// An input with `remaining` pieces, each of which is available without waiting.
 struct Pieces {
-    left: usize,
+    remaining: usize,
 }
 
 impl AsyncRead for Pieces {
     fn poll_read(mut self: Pin<&mut Self>, _: &mut TaskContext<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        if let Some(left) = self.left.checked_sub(1) {
-            self.left = left;
+        if let Some(remaining) = self.remaining.checked_sub(1) {
+            self.remaining = remaining;
             buffer.put_slice(b"xx");
         }
         Poll::Ready(Ok(()))
@@ -50,7 +50,7 @@ impl AsyncRead for Pieces {
 async fn other_tasks_run_while_a_link_reads_input_that_is_always_available() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
         let (turns, counter_task) = counter();
-        let client = Client::new(Transport::new(Pieces { left: 100_000 }, sink(), framing)?);
+        let client = Client::new(Transport::new(Pieces { remaining: 100_000 }, sink(), framing)?);
         client.notify("start", &())?;
         assert_eq!(timeout(TEST_TIMEOUT, client.closed()).await?, Closed::End);
         counter_task.abort();

@@ -348,6 +348,7 @@ async fn lines_that_are_not_messages_do_not_end_the_link_after_the_first_message
 
 #[tokio::test]
 async fn an_error_or_a_diagnostic_names_the_framing_of_a_peer_with_another_framing() -> Test {
+    // A link with lines ends with an error.
     let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::Newline)?;
     let client = Client::new(transport);
     let call = client.call::<u32>("count", &()).start();
@@ -357,6 +358,7 @@ async fn an_error_or_a_diagnostic_names_the_framing_of_a_peer_with_another_frami
     assert_eq!(timeout(TEST_TIMEOUT, call).await?, Err(CallError::Lost(lost)));
 
     let (transport, mut there) = transport_with_remote_end()?;
+    // A link with `Content-Length` reports a diagnostic.
     let (sender, mut received) = mpsc::unbounded_channel();
     let peer = Peer::new(transport.on_diagnostic(move |diagnostic| {
         if let Diagnostic::OtherFraming { peer, own } = diagnostic {

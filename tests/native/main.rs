@@ -16,7 +16,7 @@ mod invalid_responses;
 mod limits;
 mod listeners;
 mod messages;
-#[path = "../common/standard_streams.rs"]
+#[path = "../common/non_blocking.rs"]
 #[allow(
     dead_code,
     unreachable_pub,

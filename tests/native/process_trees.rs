@@ -119,7 +119,7 @@ async fn a_dropped_supervised_process_leaves_no_process_behind() -> Test {
 }
 
 #[tokio::test]
-async fn after_a_process_has_died_its_descendants_are_ended_without_a_grace() -> Test {
+async fn after_a_process_was_killed_its_descendants_are_ended_without_a_grace() -> Test {
     for handles_term in [true, false] {
         let tree = Tree::new(Shape::ForksAgain, handles_term)?;
         let mut words = tree.command();

@@ -22,6 +22,7 @@ fn program(role: &str) -> Command {
     command
 }
 
+/// In a process that [`program`] has started, serves and then exits. In other processes, does nothing.
 #[test]
 fn runs_the_server_of_the_environment() {
     let Ok(role) = env::var("ROLE_OF_SERVER") else { return };

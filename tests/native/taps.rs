@@ -1,5 +1,5 @@
-//! Taps, which record the messages of a link. Also `ChildTree` and `Listener::accept_unix`, for programs that read and
-//! write the bytes of a tapped link themselves.
+//! Taps, which record the messages of a link. The last two tests cover `ChildTree` and `Listener::accept_unix`, which a
+//! program needs if it reads and writes the bytes of a tapped link itself.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -94,6 +94,7 @@ async fn both_ends_record_the_same_messages_in_every_framing() -> Test {
         let is_close = |record: &&Record| matches!(record.kind, RecordKind::Invalid { .. });
         let closes = (records.iter().filter(is_close).count(), others.iter().filter(is_close).count());
         assert_eq!(closes, if name.contains("Wipc") { (1, 1) } else { (0, 0) }, "{name}");
+        // The other records are 200 requests, 200 responses, `open` and `close`.
         assert_eq!((records.len(), others.len()), (402 + closes.0, 402 + closes.1), "{name}");
         for (direction, other) in [(Direction::Sent, Direction::Received), (Direction::Received, Direction::Sent)] {
             assert_eq!(texts(&records, direction), texts(&others, other), "{name}");

@@ -1,4 +1,4 @@
-//! The remote end of a link. With it, a test acts as the peer: it reads and writes the bytes of the stream.
+//! The remote end of a link. There, the test acts as the peer, and reads and writes the bytes of the stream.
 
 use std::io;
 use std::time::Duration;

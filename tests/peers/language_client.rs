@@ -70,7 +70,8 @@ impl Editor {
         self.peer.notify("textDocument/didChange", &params).unwrap();
     }
 
-    /// Waits for diagnostics of a document for which `is_wanted` returns true. Returns these diagnostics.
+    /// Reads the lists of diagnostics that the server publishes for the document, until `is_wanted` returns true for a
+    /// list. Returns this list.
     pub(crate) async fn diagnostics(&mut self, uri: &str, is_wanted: impl Fn(&[Value]) -> bool) -> Vec<Value> {
         let found = timeout(TEST_TIMEOUT, async {
             loop {

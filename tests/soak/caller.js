@@ -5,9 +5,11 @@ import { WORKLOADS, pick } from "./workloads.js";
 
 /** The sizes of bursts, which are used one after another. The server accepts 1 024 requests at a time. */
 const BURSTS = [10, 100, 30, 300, 1000];
+/** Maximum pending calls of one caller. */
 const MAX_IN_FLIGHT = 1000;
 /** Every call must end within this number of milliseconds. */
 const DRAIN_TIMEOUT_MS = 120_000;
+/** The number of failures whose texts are stored. Further failures are only counted. */
 const MAX_FAILURES = 20;
 
 export class Caller {

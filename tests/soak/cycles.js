@@ -5,6 +5,7 @@ import { TEST_TIMEOUT_MS } from "./workloads.js";
 import { Service } from "./service.js";
 
 const OPTIONS = { timeout: TEST_TIMEOUT_MS };
+/** The number of failures whose texts are stored. Further failures are only counted. */
 const MAX_FAILURES = 20;
 
 export class Cycles {

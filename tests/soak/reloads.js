@@ -9,6 +9,7 @@ const CALLS_BEFORE = 20;
 const CALLS_PER_STEP = 5;
 /** The number of calls after the new session has begun. */
 const CALLS_AFTER = 5;
+/** The number of failures whose texts are stored. Further failures are only counted. */
 const MAX_FAILURES = 20;
 /** The longest time that a document may take to load, in milliseconds. */
 const LOAD_TIMEOUT_MS = 60_000;

@@ -6,7 +6,9 @@
 const MAX_HEAP_GROWTH = 0.05;
 /** The same limit for a short run, in which the engine still compiles code and collects type feedback. */
 const MAX_HEAP_GROWTH_OF_SHORT_RUN = 0.25;
+/** A run of fewer minutes is a short run. */
 const LONG_RUN_MINUTES = 5;
+/** The size of a page of wasm memory, in bytes. */
 const WASM_PAGE = 65_536;
 
 const COLUMNS = {

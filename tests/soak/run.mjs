@@ -9,10 +9,10 @@ import { soakInBrowser } from "./in-browser.mjs";
 import { soakInNode } from "./in-node.mjs";
 import { checksOf, print } from "./report.mjs";
 
-/** The planned numbers of calls, cycles and reloads for each minute. */
-const CALLS = 100_000;
-const CYCLES = 1_000;
-const RELOADS = 100;
+const CALLS_PER_MINUTE = 100_000;
+const CYCLES_PER_MINUTE = 1_000;
+const RELOADS_PER_MINUTE = 100;
+/** The length of a run with `--quick`. */
 const QUICK_MINUTES = 0.5;
 
 const { values } = parseArgs({
@@ -41,9 +41,9 @@ const plan = {
   engine,
   minutes,
   seed: Number(values.seed),
-  calls: multipleOfTen(CALLS),
-  cycles: multipleOfTen(CYCLES),
-  reloads: multipleOfTen(RELOADS),
+  calls: multipleOfTen(CALLS_PER_MINUTE),
+  cycles: multipleOfTen(CYCLES_PER_MINUTE),
+  reloads: multipleOfTen(RELOADS_PER_MINUTE),
 };
 const started = Date.now();
 const outcome = await (engine === "node" ? soakInNode(plan) : soakInBrowser(plan));

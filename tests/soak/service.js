@@ -10,10 +10,11 @@ export class Service {
   notificationCount = 0;
   /** The number of handlers whose signal was aborted. */
   abortedHandlers = 0;
-  /** The number of notifications `release`. The caller sends one after each of its calls that timed out. */
+  /** The number of notifications `release`. The caller sends one after each call of the workload `timedOut`. */
   released = 0;
   /** The number of streams that the caller closed before their end. */
   abandonedStreams = 0;
+  /** For each call of `hold` that runs, the number of the call and the function that ends its handler. */
   #runningHandlers = new Map();
 
   constructor(total) {

@@ -63,8 +63,8 @@ function blocksIn(text) {
 }
 
 function moduleOf(code) {
-  // If a block is only this line, the line belongs to a listener with the parameter `data`. So the module contains the
-  // line in such a listener.
+  // A block may consist of one line `if (data…) return;`, which is part of a listener with the parameter `data`. The
+  // module of such a block has a listener around the line.
   const inListener = /^if \(data.* return;\n$/.test(code) ? `function listener({ data }) { ${code} }` : code;
   const checked = inListener.replace(/^.*\/\/ does not compile$/gm, "// @ts-expect-error\n$&");
   // The import is on the first line, so that all lines keep their numbers.

@@ -1,4 +1,4 @@
-//! Tests of `Peer::connect`. The tests run both sides of a session in one page.
+//! Tests of `Peer::connect`. Both peers of a session run in one page.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -90,6 +90,7 @@ async fn connecting_without_a_peer_times_out() {
     let ports = channel();
     let error = Peer::connect(&ports[0]).timeout(Duration::from_millis(50)).open(|_| {}).await.unwrap_err();
     assert_eq!(error.reason().as_deref(), Some("no-answer"));
+    // A number is not a target. The error of an invalid target has no reason.
     let error = Peer::connect(&wasm_bindgen::JsValue::from(1)).open(|_| {}).await.unwrap_err();
     assert_eq!(error.reason(), None);
 }

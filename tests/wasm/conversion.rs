@@ -1,5 +1,5 @@
-//! Tests of the conversion of values from the peer. The conversion has a limit, since a small message may represent a
-//! very large value.
+//! Tests of the conversion of values from the peer to Rust types. The number of visits is limited, since a small
+//! message may represent a very large value. The limit `conversion-visits` in `limits.toml` defines a visit.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};

@@ -1,5 +1,5 @@
-//! Tests of the Rust API in a browser. The peer in a test uses the Rust API or the JavaScript API, or the test itself
-//! reads and writes the messages of the peer.
+//! Tests of the Rust API in a browser. The peer in a test uses the Rust API or the JavaScript API. In some tests, the
+//! test itself is the peer, and reads and writes raw messages.
 #![cfg(all(target_family = "wasm", target_os = "unknown", feature = "browser"))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests may fail")]
 

@@ -218,6 +218,7 @@ async fn a_peer_answers_a_call_while_it_serves_a_stream() {
     assert_eq!(other.call("add", &(1, 2)).await, Ok(3));
     assert_eq!(next_item(&mut items).await, Some(Ok(2)));
     assert_eq!(next_item(&mut items).await, None);
+    // A destroyed peer makes and answers no calls. It may be destroyed twice.
     one.destroy();
     one.destroy();
     assert_eq!(one.call::<u32>("add", &()).await, Err(CallError::Destroyed));

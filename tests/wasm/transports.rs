@@ -38,8 +38,10 @@ fn a_value_that_is_not_a_transport_is_refused() {
     assert!(Transport::from_js(nothing).is_err());
     assert!(Transport::from_js(JsValue::NULL).is_err());
     let window: JsValue = js_sys::global().into();
+    // This origin has no scheme.
     let error = Transport::window(&window, Origin::Only("portway.example")).unwrap_err();
     assert!(error.to_string().contains("origin must be like"), "{error}");
+    // This code runs in a page, not in a worker.
     let error = Transport::current_worker().unwrap_err();
     assert!(error.to_string().contains("dedicated workers"), "{error}");
 }

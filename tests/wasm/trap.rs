@@ -10,10 +10,6 @@ use crate::wire::{ask, crashing_worker, sleep};
 
 const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-fn wasm_died() -> CallError {
-    CallError::PeerDied
-}
-
 fn client_of(worker: &JsValue) -> Client {
     Client::new(Transport::worker(worker).unwrap()).with_timeout(TEST_TIMEOUT)
 }
@@ -22,23 +18,25 @@ async fn echo(client: &Client) -> Result<String, CallError> {
     client.call("echo", &("hello",)).await
 }
 
-/// Checks that a trap in `method` ends all calls of the page, and the call of the JavaScript client in the worker.
+/// Checks that a trap in `method` ends all calls of the page, and the call of the JavaScript client in the worker. Then
+/// checks that a new worker answers a call.
 async fn check_trap_in(method: &str) {
     let worker = crashing_worker();
     let client = client_of(&worker);
     assert_eq!(echo(&client).await, Ok("hello".to_owned()), "{method}");
     let pending_call = client.call::<()>("wait", &()).start();
     let dropped_call = client.call::<()>("wait", &()).start();
-    assert_eq!(client.call::<()>(method, &()).await, Err(wasm_died()), "{method}");
-    assert_eq!(pending_call.await, Err(wasm_died()), "{method}");
+    assert_eq!(client.call::<()>(method, &()).await, Err(CallError::PeerDied), "{method}");
+    assert_eq!(pending_call.await, Err(CallError::PeerDied), "{method}");
     drop(dropped_call);
     client.notify("note", &("too late",)).unwrap();
-    assert_eq!(echo(&client).await, Err(wasm_died()), "{method}");
+    assert_eq!(echo(&client).await, Err(CallError::PeerDied), "{method}");
     assert_eq!(client.pending(), 0);
     // If the worker had not trapped, the timer of its own call would fire during this pause.
     sleep(400.0).await;
     let seen = ask(&worker, "how did the other calls end?").await.as_string().unwrap();
-    // A trap in a task, other than a panic, is detected by the stack pointer. Reading it is one call of the wasm.
+    // If a task traps without a panic, the stack pointer shows the trap. To read this pointer, the library makes one
+    // call of the wasm.
     let calls_after_trap = usize::from(!method.starts_with("panic") && method.ends_with("Elsewhere"));
     let expected = format!(r#"{{"reason":"wasm-died","later":"wasm-died","callsAfterTrap":{calls_after_trap}}}"#);
     assert_eq!(seen, expected, "{method}");

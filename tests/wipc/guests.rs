@@ -27,6 +27,7 @@ pub(crate) fn guest(role: &str) -> Command {
     command
 }
 
+/// In a process that [`guest`] has started, runs the role and exits. In other processes, does nothing.
 #[test]
 fn runs_the_guest_of_the_environment() {
     let Ok(role) = env::var("ROLE_OF_GUEST") else { return };

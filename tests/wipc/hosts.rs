@@ -210,8 +210,8 @@ async fn a_guest_that_sends_close_reads_the_end_of_its_input() -> Test {
 
 #[tokio::test]
 async fn a_sender_that_waits_for_a_guest_fails_when_the_guest_sends_close_or_exits() -> Test {
-    // In the second script, a child process of the guest keeps the guest's input open after the guest has exited, and
-    // reads nothing.
+    // In the second script, a child process keeps the input of the guest open after the guest has exited. The child
+    // process reads nothing.
     let exits = "exec 3<&0; sleep 30 <&3 3<&- >/dev/null & sleep 0.2; exit 0";
     for (script, problem) in [
         (format!("sleep 0.2; {SEND_CLOSE}; exec sleep 600"), "the guest has sent CLOSE"),

@@ -8,7 +8,7 @@ mod channels;
 mod guests;
 mod hosts;
 mod lengths;
-#[path = "../common/standard_streams.rs"]
+#[path = "../common/non_blocking.rs"]
 #[allow(dead_code, unreachable_pub, reason = "other tests share it")]
 mod non_blocking;
 mod standard_streams;

@@ -9,7 +9,7 @@ use super::queue::Loss;
 use super::record::{Content, Direction, Record, RecordKind, TapTransport};
 use super::{Shared, now};
 
-/// Maximum characters of the reason of a `close`. Its memory is reserved when the connection is opened.
+/// Maximum characters of the reason of a `close`. The memory of this record is reserved when the connection is opened.
 const MAX_REASON_CHARACTERS: usize = 96;
 
 /// One connection of a [`Tap`](super::Tap), for programs that read and write the bytes of a link themselves.
@@ -89,7 +89,7 @@ impl TapLink {
         Batch::new(at, Arc::clone(&self.id), direction, bytes)
     }
 
-    /// Records the messages of a batch, which is faster than one after the other.
+    /// Records the messages of a batch together, which is faster than one after the other.
     pub(super) fn push_batch(&self, batch: Batch) {
         let mut state = self.lock();
         if state.is_closed {

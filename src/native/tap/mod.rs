@@ -40,9 +40,9 @@ use super::limits::MAX_TAP_TEXT_BYTES;
 /// records takes them. A record that finds no room is left out, and a record [`RecordKind::Gap`] counts it. The reader
 /// runs on its own thread, so that it may block or panic. After a panic, the tap records nothing more.
 ///
-/// A text longer than 256 KiB is cut, unless the records are written to a file or a writer. With a file or a writer,
-/// the tap holds at most 512 KiB and one longer record. A tap may serve any number of links. Its clones share one
-/// reader.
+/// A text longer than 256 KiB is cut, unless the records are written to a file or a writer. A record longer than
+/// 512 KiB may exceed the 1 MiB, if the other records use at most 512 KiB. A tap may serve any number of links. Its
+/// clones share one reader.
 ///
 /// ```
 /// use portway::tap::Tap;
@@ -58,7 +58,7 @@ use super::limits::MAX_TAP_TEXT_BYTES;
 /// client.notify("build", &["all"])?;
 /// # client.destroy();
 /// # client.closed().await;
-/// // Before the program exits, it waits for the file.
+/// // Waits until all records are in the file. Without this call, the program could exit earlier.
 /// tap.flushed().await?;
 /// # let records = std::fs::read_to_string(&file)?;
 /// # assert!(records.contains(r#""name":"build server""#) && records.contains(r#"\"method\":\"build\""#), "{records}");

@@ -325,7 +325,7 @@ impl Queue {
 
 impl State {
     /// Returns whether a record of this size fits. A long record fits if the other records have at most half of the
-    /// room. Otherwise, a file could never have a message that is longer than the limit.
+    /// room. Without this rule, a file could never contain a message that is longer than the limit.
     const fn has_room(&self, bytes: usize) -> bool {
         let other_bytes = self.bytes + self.reserved;
         other_bytes + bytes <= MAX_TAP_BYTES || (bytes > MAX_TAP_BYTES / 2 && other_bytes <= MAX_TAP_BYTES / 2)
@@ -371,6 +371,7 @@ impl State {
         Some(record)
     }
 
+    /// Appends the gaps for the messages in `lost`.
     fn push_lost(&mut self) {
         if let Some(link) = self.lost_link.take() {
             let loss = mem::take(&mut self.lost);
@@ -379,6 +380,7 @@ impl State {
         }
     }
 
+    /// Counts the messages in `loss` in the gaps of the link, one for each direction.
     fn push_loss(&mut self, at: u64, link: &Arc<str>, loss: Loss) {
         for (direction, count) in [(Direction::Sent, loss.sent), (Direction::Received, loss.received)] {
             if count.messages > 0 {

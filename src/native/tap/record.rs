@@ -50,8 +50,8 @@ pub enum RecordKind {
         content: Content,
         /// The number of all bytes.
         size: u64,
-        /// The number of characters that were removed from the end of a text, or of bytes that were removed from the
-        /// end of other content.
+        /// The number of characters that were removed from the end of a text. For [`Content::Bytes`], the number of
+        /// removed bytes.
         omitted: u64,
         /// Why the bytes are not a message.
         reason: Cow<'static, str>,

@@ -33,7 +33,7 @@ impl TapStream {
     /// Creates a decoder for the beginning of a stream. A message longer than [`Limits::message_bytes`] is not decoded.
     #[must_use]
     pub const fn new(link: Arc<TapLink>, direction: Direction, framing: Framing, limits: &Limits) -> Self {
-        let recorder = Recorder { link, direction, at: 0, batch: None, left: 0, noise: Vec::new() };
+        let recorder = Recorder { link, direction, at: 0, batch: None, undecoded_bytes: 0, noise: Vec::new() };
         Self { decoder: FrameDecoder::new(framing, limits), recorder }
     }
 
@@ -48,7 +48,7 @@ impl TapStream {
         self.recorder.at = now();
         loop {
             let before = bytes;
-            self.recorder.left = before.len();
+            self.recorder.undecoded_bytes = before.len();
             let Some(event) = self.decoder.next(&mut bytes) else { break };
             if self.recorder.record(&event) == Outcome::NotJson {
                 self.decoder.reject_body(before);
@@ -86,7 +86,7 @@ struct Recorder {
     /// The messages of the current bytes. They are appended to the queue together.
     batch: Option<Batch>,
     /// The number of the current bytes that the decoder has not read.
-    left: usize,
+    undecoded_bytes: usize,
     /// Unrecorded bytes that are outside of messages.
     noise: Vec<u8>,
 }
@@ -127,7 +127,7 @@ impl Recorder {
             }
             Ok(text) => {
                 if text.len() <= MAX_BATCHED_BYTES {
-                    let (at, direction, room) = (self.at, self.direction, self.left.max(text.len()));
+                    let (at, direction, room) = (self.at, self.direction, self.undecoded_bytes.max(text.len()));
                     self.batch.get_or_insert_with(|| self.link.batch(at, direction, room)).push(text);
                 } else {
                     // The link copies a long text only if the queue has room for it.

@@ -36,6 +36,7 @@ impl LinkTap {
 }
 
 /// Records that a connection was opened. Returns the streams or the channel in a wrapper that passes copies to the tap.
+/// Without a tap, returns `io` unchanged.
 pub(in crate::native) fn tapped(
     io: TransportIo,
     transport: TapTransport,

@@ -60,4 +60,4 @@ export function outcome(says, saw) {
 }
 
 /** The outcome of a probe if the library lacks the feature. */
-export const NOTHING = outcome("no", "it has no such call");
+export const UNSUPPORTED = outcome("no", "it has no such call");

@@ -2,7 +2,7 @@
 
 import axios from "axios";
 import { createServer } from "node:http";
-import { NOTHING, connected, ending, outcome, pause, quiet, describe } from "./channel.mjs";
+import { UNSUPPORTED, connected, ending, outcome, pause, quiet, describe } from "./channel.mjs";
 
 /** Returns all texts in a value, including properties of errors that `Object.keys` omits. */
 function textsIn(value, seen = new Set()) {
@@ -73,7 +73,7 @@ export const features = [
         echo: () => 1,
       });
       await call("echo", {});
-      if (callAndCancel === undefined) return NOTHING;
+      if (callAndCancel === undefined) return UNSUPPORTED;
       const controller = new AbortController();
       const running = callAndCancel("build", {}, controller.signal);
       await pause(50);
@@ -96,7 +96,7 @@ export const features = [
           return "done";
         },
       });
-      if (callForProgress === undefined) return NOTHING;
+      if (callForProgress === undefined) return UNSUPPORTED;
       const values = [];
       const end = await ending(callForProgress("build", {}, (value) => void values.push(value)));
       return outcome(values.join() === "1,2" && end.value === "done" ? "yes" : "no", `${values.join()}; ${end.state}`);

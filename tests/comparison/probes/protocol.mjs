@@ -1,7 +1,7 @@
 // Probes the messages on the channel, and whether a library can share its channel.
 
 import init, { validateMessage } from "../../../pkg/node.js";
-import { NOTHING, connected, ending, outcome, pause, quiet, tap, describe } from "./channel.mjs";
+import { UNSUPPORTED, connected, ending, outcome, pause, quiet, tap, describe } from "./channel.mjs";
 
 const echo = { echo: ({ text }) => text };
 
@@ -90,7 +90,7 @@ export const protocol = [
           .join() === "x: x,y: y";
       const sent = batch && (await ending(batch([text("a"), { ...text("b"), notify: true }, text("c")])));
       const sends = sent?.value?.join() === "a,,c";
-      if (!sends && !answers) return batch ? outcome("no", "neither sent nor answered") : NOTHING;
+      if (!sends && !answers) return batch ? outcome("no", "neither sent nor answered") : UNSUPPORTED;
       return outcome(sends && answers ? "yes" : "partly", `sends: ${sends}, answers: ${answers}`);
     },
   },

@@ -36,6 +36,7 @@ export default async function bundles(suite, testFolder) {
     assert.equal(await outputOf("out/main.cjs"), "3");
   });
 
+  // `inline.js` is a code block of docs/environments.md. The bundle of one file uses the import of this block.
   const [entry] = (await readFile(join(folder, "inline.js"), "utf8")).match(/"portway\S*"/);
   await writeFile(
     join(folder, "one-file.js"),

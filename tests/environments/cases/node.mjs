@@ -1,4 +1,4 @@
-// Tests the inputs of init() in Node, and imports in a realm that has only the globals of the language.
+// Tests the inputs and the errors of init() in Node, and the package in realms that lack some globals of Node.
 
 import assert from "node:assert/strict";
 import { cp, rm } from "node:fs/promises";

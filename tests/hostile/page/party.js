@@ -37,7 +37,7 @@ globalThis.randomId = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /** Acts as the peer in a session over a port: records the messages, and answers pings unless `isSilent` is set. */
-globalThis.playOver = (port) => {
+globalThis.actAsPeerOver = (port) => {
   const session = { port, received: [], isSilent: false };
   port.onmessage = ({ data }) => {
     if (session.received.length < MAX_KEPT) session.received.push(data);
@@ -66,7 +66,7 @@ globalThis.answerHello = async (target, result = {}) => {
   const features = ["batch", "cancel", "columns", "progress", "stream"];
   const answer = { session: hexId(0), version: 1, features, port: port2 };
   target.postMessage(message({ id: hello.id, result: { ...result, ...answer } }), origin, [port2]);
-  playOver(port1);
+  actAsPeerOver(port1);
   return hello;
 };
 
@@ -85,7 +85,7 @@ globalThis.sendHello = (target, id = `${"0".repeat(16)}${randomId().slice(16)}`)
       if (source !== target || data?.id !== id || data.result === undefined) return;
       removeEventListener("message", take);
       clearInterval(timer);
-      playOver(data.result.port);
+      actAsPeerOver(data.result.port);
       resolve();
     });
   });

@@ -18,7 +18,7 @@ export const rowsOf = (where) => bounds.rows.filter((row) => row.where === where
  * The number of bytes that may always be sent, because even a short message gets a response. After any message, 128
  * times this number of bytes may stay allocated.
  */
-const CONSTANT = 1_024;
+const ALWAYS_ALLOWED_BYTES = 1_024;
 
 globalThis.measured = [];
 
@@ -27,9 +27,9 @@ globalThis.measured = [];
  * In other engines, the sent bytes and the blocking must not exceed `maxSent` and `maxBlocked`, the limits of all rows.
  */
 export function check({ id, where, what, ...row }, { bytesIn, bytesOut, ms, retainedBytes }, isStated) {
-  const sentPerByte = Math.max(0, bytesOut - CONSTANT) / bytesIn;
+  const sentPerByte = Math.max(0, bytesOut - ALWAYS_ALLOWED_BYTES) / bytesIn;
   const retainedPerByte =
-    retainedBytes === undefined ? undefined : Math.max(0, retainedBytes - 128 * CONSTANT) / bytesIn;
+    retainedBytes === undefined ? undefined : Math.max(0, retainedBytes - 128 * ALWAYS_ALLOWED_BYTES) / bytesIn;
   globalThis.measured.push({
     id,
     where,

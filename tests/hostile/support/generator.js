@@ -106,6 +106,7 @@ export class Attacker {
   #keys = [];
   /** Ports of sessions that have not been left, each with its route. */
   #ports = [];
+  /** Lanes of sessions that have not been left, each with its route. */
   #lanes = [];
   /** The port or lane of the last received message. */
   #lastRoute;

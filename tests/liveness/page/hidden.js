@@ -18,13 +18,14 @@ const VISIBLE_MS = 12_000;
 const GAP_MS = 100;
 /** After this time (ms), Chromium runs the timers of a hidden page once per minute. */
 const INTENSIVE_MS = 5 * 60_000;
+/** A part of the text of each ping. */
 const PING = '"method":"rpc.ping"';
 
 const handle = (driver, command) => driver("control a socket server", command);
 const { connected, measureSockets } = socketTools({ ...portway, ...websocket }, {}, handle);
 
-/** Waits until the page is hidden, and until it is time to end the servers. Returns the period. */
-async function untilLate(driver) {
+/** Waits until the page is hidden, and until the servers must end, see `END_BEFORE_MS`. Returns the period. */
+async function untilServersMayEnd(driver) {
   const period = await hidePage(driver);
   await pause(Math.max(0, HIDDEN_MS - END_BEFORE_MS));
   if (!document.hidden) throw new Error("the page must be hidden when its server ends");
@@ -114,7 +115,7 @@ export const hidden = {
   "the server of a WebSocket is killed while the page is hidden": async (driver) => {
     let period;
     const ends = await measureSockets(driver, async (send, { number }) => {
-      period = await untilLate(driver);
+      period = await untilServersMayEnd(driver);
       const start = performance.now();
       await send({ action: "kill", number, signal: "SIGKILL" });
       return start;
@@ -125,7 +126,7 @@ export const hidden = {
   // The time begins when the page is visible again. It is negative if the hidden page detects the silence.
   "the server of a WebSocket is stopped while the page is hidden": (driver) =>
     measureSockets(driver, async (send, { number }) => {
-      const { shown } = await untilLate(driver);
+      const { shown } = await untilServersMayEnd(driver);
       await send({ action: "kill", number, signal: "SIGSTOP" });
       return shown;
     }),

@@ -1,4 +1,5 @@
-// Measures the time from the end of a peer to the rejection of a pending call to it. Repeats each measurement.
+// Measures how fast calls fail: calls to a peer that has ended, and calls to a peer that never connects. Repeats each
+// measurement.
 
 const runsSetting =
   typeof location === "undefined" ? process.env.PORTWAY_RUNS : new URLSearchParams(location.search).get("runs");
@@ -6,8 +7,8 @@ const runsSetting =
 export const RUNS = Number(runsSetting ?? 20);
 /** The milliseconds between two measurements, so that they start at different phases of the timers that poll a peer. */
 const PAUSE_MS = 25;
-/** The milliseconds after which the next peer starts, even if the former peer has not failed yet. */
-const SLOW_START = 300;
+/** The longest wait for the failure of a peer before the next peer starts. */
+const MAX_START_WAIT_MS = 300;
 /** A call hangs if it has not ended after this number of milliseconds. */
 const TEST_TIMEOUT_MS = 16_000;
 
@@ -47,7 +48,7 @@ export async function measure({
   pauseBetween = PAUSE_MS,
 }) {
   const pairs = await repeat(runs, open);
-  const startTimes = Array(runs);
+  const killTimes = Array(runs);
   const closePair = (pair) => {
     pair.peer.destroy();
     close(pair);
@@ -56,18 +57,18 @@ export async function measure({
     const ends = pairs.map(({ peer, clock }) => endOf(peer.request("never", [], { timeout }), clock));
     // Each pair is closed when its call ends. The iframe of an open pair may load a new document, which would delay
     // other measurements.
-    ends.forEach((end, n) => end.then(() => startTimes[n] !== undefined && closePair(pairs[n])));
+    ends.forEach((end, n) => end.then(() => killTimes[n] !== undefined && closePair(pairs[n])));
     // When a peer has answered this later call, it has received the earlier call.
     await Promise.all(pairs.map(({ peer }) => peer.request("echo", [], { timeout: TEST_TIMEOUT_MS })));
-    if (killAll !== undefined) startTimes.fill(await killAll(pairs));
+    if (killAll !== undefined) killTimes.fill(await killAll(pairs));
     else {
       for (const [n, pair] of pairs.entries()) {
-        startTimes[n] = (pair.clock ?? performance).now();
+        killTimes[n] = (pair.clock ?? performance).now();
         kill(pair);
         await pause(pauseBetween);
       }
     }
-    return await outcomes(ends, startTimes);
+    return await outcomes(ends, killTimes);
   } finally {
     pairs.forEach(closePair);
   }
@@ -83,8 +84,9 @@ export async function measureStart({ runs = RUNS, begin }) {
   for (let n = 0; n < runs; n++) {
     startTimes.push(performance.now());
     ends.push(endOf(begin(n, () => (startTimes[n] = performance.now()))));
-    // If a peer fails quickly, the next peer starts afterwards. Workers that start at the same time delay each other.
-    await Promise.race([ends[n], pause(SLOW_START)]);
+    // Waits until this peer has failed, but at most MAX_START_WAIT_MS, because peers that start at the same time delay
+    // each other.
+    await Promise.race([ends[n], pause(MAX_START_WAIT_MS)]);
   }
   return outcomes(ends, startTimes);
 }

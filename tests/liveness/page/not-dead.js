@@ -8,8 +8,9 @@ import { spin } from "../fixtures/serve.js";
 
 /** A heartbeat in milliseconds, of which several elapse during `BLOCK_MS`. */
 const HEARTBEAT_MS = 500;
+/** The time for which this page is blocked or frozen. */
 const BLOCK_MS = 3_000;
-/** Longer than the default heartbeat, in milliseconds. */
+/** The time for which a worker is blocked. It is longer than the default heartbeat. */
 const LONG_BLOCK_MS = 12_000;
 
 /**

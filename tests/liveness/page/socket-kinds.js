@@ -4,6 +4,7 @@ import { RUNS, endOf, outcomes, pause, repeat } from "./measure.js";
 
 /** All calls begin within this number of milliseconds, so that the checks of silence are at different phases. */
 const SPREAD_MS = 1_000;
+/** The timeout of the calls that show that a connection works. */
 const CONNECT_TIMEOUT_MS = 15_000;
 
 /**

@@ -1,6 +1,6 @@
 //! Tests of WebSockets with the client and the server of the crate `jsonrpsee`: calls, errors, batches and
-//! subscriptions. `cargo xtask test --only peers` also sets PORTWAY_NODE to the path of Node, for the test of
-//! `subscribe` in JavaScript.
+//! subscriptions. `cargo xtask test --only peers` runs these tests. It sets PORTWAY_NODE to the path of Node, which the
+//! test of `subscribe` in JavaScript needs.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failed test is a panic")]
 
 use std::env;

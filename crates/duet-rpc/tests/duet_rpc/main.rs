@@ -5,7 +5,7 @@
 mod daemon;
 mod frames;
 mod log;
-#[path = "../../../../tests/common/standard_streams.rs"]
+#[path = "../../../../tests/common/non_blocking.rs"]
 #[allow(dead_code, unreachable_pub, reason = "other tests share it")]
 mod non_blocking;
 

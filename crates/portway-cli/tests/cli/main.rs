@@ -22,7 +22,7 @@ mod programs;
 mod random;
 mod serve;
 mod sockets;
-#[path = "../../../../tests/common/standard_streams.rs"]
+#[path = "../../../../tests/common/non_blocking.rs"]
 #[allow(
     dead_code,
     unreachable_pub,

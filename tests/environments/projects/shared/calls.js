@@ -139,6 +139,7 @@ export function clockTests(library, fake, fresh) {
       equal(earlierCall.end, "waits");
       await until(() => later.end === "timeout");
       equal(earlierCall.end, "timeout");
+      // A further call times out, too.
       const last = watch(client.request("last"));
       await until(() => last.end === "timeout");
     },

@@ -6,7 +6,8 @@ use portway::codec::FrameDecoder;
 use portway::codec::frame::{Event, FrameFault};
 use portway::message::Reason;
 
-/// An event with its bytes. Consecutive pieces of noise are joined into one event.
+/// An event with its bytes. Consecutive pieces of noise are joined into one event. `starts` is false for noise that
+/// continues other noise or follows a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum OwnedEvent {
     Body(String),

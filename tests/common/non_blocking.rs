@@ -21,12 +21,14 @@ use rustix::io::retry_on_intr;
 /// Maximum time of one wait in a test. It is long enough for a slow machine.
 pub const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
+/// Maximum bytes of one read.
 const CHUNK: usize = 64 * 1024;
 
 /// The time at which `O_NONBLOCK` is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     BeforeTheStart,
+    /// Just after the start of the process.
     AtTheStart,
     /// While the process waits for input.
     Later,
@@ -142,14 +144,14 @@ pub struct Running {
     /// `None` after the test has closed the input.
     input: Option<OwnedFd>,
     output: OwnedFd,
-    /// Duplicates of the descriptors of the process, on which the test sets the flag.
+    /// Duplicates of the descriptors of the process, on which the test sets `O_NONBLOCK`.
     duplicates: Vec<OwnedFd>,
     /// The number of requests that [`Self::exchange`] has sent.
     sent: usize,
 }
 
 impl Running {
-    /// Starts the program, and sets the flag on `streams` unless `when` is [`When::Later`].
+    /// Starts the program, and sets `O_NONBLOCK` on `streams`, unless `when` is [`When::Later`].
     pub fn start(subject: Subject, streams: Streams, when: When, kind: Kind) -> Self {
         let mut running = Self::start_as((subject.command)(), subject, streams, kind, when == When::BeforeTheStart);
         if when == When::AtTheStart {
