@@ -1,6 +1,6 @@
-//! The public items of the Rust API, natively and in browsers. Types of the same name must have the same methods,
-//! variants and fields, with the same signatures. This file lists the exceptions with their reasons. `cargo xtask lint`
-//! compares the lists in `tests/surface` with the library.
+//! Compares the public items of the native Rust API with those of the Rust API in browsers. Types of the same name must
+//! have the same methods, variants and fields, with the same signatures. This file lists the exceptions with their
+//! reasons. The items are in two lists in `tests/surface`, which `cargo xtask lint` compares with the library.
 #![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 #![allow(clippy::panic, reason = "a failed test is a panic")]
 

@@ -27,6 +27,7 @@ const FILE: &str = "PORTWAY_TEST_FILE";
 /// The interval between two writes of a ticker. A ticker is a process that writes a byte to its file again and again.
 const TICK: Duration = Duration::from_millis(20);
 
+/// The grace period of links to child processes.
 const GRACE: Duration = Duration::from_millis(300);
 
 /// Maximum time until a child process exits.
@@ -40,7 +41,8 @@ fn role(role: &str) -> Result<process::Command, Box<dyn Error>> {
     Ok(command)
 }
 
-/// Runs the role of a child process. As a test without a role, it does nothing.
+/// Runs the role of a child process. This function must be a test, because the child process runs it by its name. If
+/// the environment variable is not set, the test does nothing.
 #[test]
 fn child() -> Outcome {
     match env::var(ROLE).as_deref() {

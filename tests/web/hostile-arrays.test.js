@@ -1,6 +1,7 @@
-// Long arrays of holes. Most engines clone them immediately, but an iteration over such an array takes minutes.
+// Arrays of an attacker: batches with ids of equal hashes, batches that end the session, and long arrays of holes.
 //
-// Tests of long arrays use transports that do not clone, because WebKit needs time linear in the length to clone them.
+// Most engines clone a long array of holes immediately, but an iteration over such an array takes minutes. The tests of
+// long arrays use transports that do not clone, because WebKit needs time linear in the length to clone such an array.
 
 import { assert } from "chai";
 import { JSONRPCPeer, JSONRPCServer, connect } from "./support/portway.js";

@@ -58,8 +58,9 @@ async function listOfOneTurn(params) {
 }
 
 /**
- * Returns the number of items that a server with endless generators sends for this credit. An item takes `busy` ms.
- * `turns` is the number of additional turns. If it is 0, only microtasks run before the items are counted.
+ * Returns the number of items that a server sends on `streams` endless streams, each with this credit. An item takes
+ * `busy` ms. `turns` is the number of turns that end before the items are counted. If `turns` is 0, only microtasks run
+ * before.
  */
 async function flood(credit, { streams = 1, busy = 0, turns = 0 } = {}) {
   const transport = recorder();

@@ -737,7 +737,7 @@ describe("a message over WIPC that is too long", function () {
     assert.deepEqual(pipe.messages, [{ jsonrpc: "2.0", result: [1], id: 2 }]);
   });
 
-  it("exceeds the option maxMessage, for which an invalid value causes a RangeError", () => {
+  it("is longer than maxMessage, which must be an integer from 1 to 2^32 - 1: other values cause a RangeError", () => {
     const [near] = pipes();
     for (const maxMessage of [0, -1, 1.5, 2 ** 32, "1"])
       assert.throws(() => new WipcChannel(near, { maxMessage }), RangeError, "maxMessage");

@@ -1,6 +1,6 @@
-//! Finds a Rust toolchain that can build for wasm32. Tries, in this order, the active toolchain, a toolchain in the
-//! cache, and the active toolchain after rustup has added the target. The last attempt is the compiler of Debian, with
-//! a standard library that xtask builds.
+//! Finds a Rust toolchain that can build for wasm32. Tries, in this order, the active toolchain, a toolchain that an
+//! earlier run has completed in the cache, and the active toolchain after rustup has added the target. The last attempt
+//! is the compiler of Debian, with a standard library that xtask builds.
 
 use std::env;
 use std::ffi::OsString;

@@ -41,8 +41,8 @@ fn default_signals() -> &'static [&'static str] {
     if works.is_ok_and(|status| status.success()) { &WORDS } else { &[] }
 }
 
-/// Runs the attacks on the native library in full, if `--only` names the suite `hostile`. Without `--only`, the suite
-/// `native` runs these attacks with smaller counts.
+/// Runs the attacks on the native library in full, if `--only` names the suite `hostile` and `--engine` is absent.
+/// Without `--only`, the suite `native` runs these attacks with smaller counts.
 pub(super) fn hostile(suites: &Run<'_>) {
     if !suites.is_named || !suites.has_every_engine {
         return;
