@@ -1,4 +1,4 @@
-// Measures frames, and the load of the machine.
+// Measures the times between the frames of a page, and how much other programs slow the machine.
 
 import { quantile } from "./statistics.mjs";
 

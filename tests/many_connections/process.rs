@@ -44,7 +44,7 @@ impl ServerProcess {
     }
 
     /// Returns the path at which the server in this process must listen.
-    pub(crate) fn path_of_this() -> io::Result<PathBuf> {
+    pub(crate) fn socket_path() -> io::Result<PathBuf> {
         let missing = || io::Error::other(format!("{PATH_VARIABLE} must be set; the other test sets it"));
         env::var_os(PATH_VARIABLE).map(PathBuf::from).ok_or_else(missing)
     }

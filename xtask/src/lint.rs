@@ -99,6 +99,7 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
     checks.check("windows: cargo check", || {
         for features in [&[][..], &["--no-default-features"]] {
             if !check_on_target(workspace, "check", WINDOWS, LIBRARY, features)? {
+                // The target is missing for both sets of features, so one warning is enough.
                 break;
             }
         }

@@ -108,7 +108,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Fuzz(arguments) => fuzz::run(&setup, &arguments),
         Task::Coverage(arguments) => coverage::run(&setup, &arguments),
         Task::Size => size::run(&setup),
-        Task::Setup => setup.everything(),
+        Task::Setup => setup.install_all_tools(),
         Task::Env => setup.print_environment(),
     }
 }

@@ -48,7 +48,8 @@ pub(crate) fn peers(workspace: &Workspace, cache: &Cache) -> Result<PathBuf> {
 fn into_cache(workspace: &Workspace, cache: &Cache, suite: &str) -> Result<PathBuf> {
     let required = workspace.read(&format!("tests/{suite}/package-lock.json"))?;
     let folder = cache.path(suite);
-    // This file is written after the installation, so the installation is incomplete if the file is missing.
+    // This file is a copy of the lock file, which is written after the installation. If the copy is missing or differs,
+    // the installation is not complete.
     let installed = folder.join("installed.json");
     let is_complete = || fs::read_to_string(&installed).is_ok_and(|installed| installed == required);
     if is_complete() {

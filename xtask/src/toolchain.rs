@@ -87,7 +87,7 @@ impl Toolchain {
 
     /// Returns the toolchain with Debian's compiler, if [`wasm_std`] has completed its folder in the cache.
     fn debian(cache: &Cache) -> Result<Option<Self>> {
-        let Some(folder) = wasm_std::finished(cache) else { return Ok(None) };
+        let Some(folder) = wasm_std::completed_folder(cache) else { return Ok(None) };
         let rustc_version = capture(Command::new(folder.join("bin/rustc")).arg("--version"))?;
         Ok(Some(Self { kind: Kind::Debian { folder }, rustc_version }))
     }

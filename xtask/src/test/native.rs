@@ -12,7 +12,8 @@ use crate::test::Run;
 use crate::test::report::Verdict;
 use crate::toolchain::cargo;
 
-/// The time limit. This suite compiles more code than any other suite, and one of its tests takes half a minute.
+/// Maximum time of each `cargo test`. The suite `native` compiles more code than any other suite, and one of its tests
+/// takes half a minute.
 const LIMIT: Duration = Duration::from_secs(1_200);
 
 pub(super) fn run(suites: &Run<'_>) {

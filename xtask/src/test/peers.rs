@@ -146,7 +146,8 @@ pub(super) fn python(setup: &Setup) -> Result<PathBuf> {
     let required = setup.workspace.read(REQUIREMENTS)?;
     let folder = setup.cache.path("python");
     let python = folder.join("bin/python");
-    // This file is written last, so an environment without it is incomplete.
+    // This file is a copy of the requirements, which is written last. If the copy is missing or differs, the
+    // environment is not complete.
     let installed = folder.join("requirements.txt");
     let is_complete = || fs::read_to_string(&installed).is_ok_and(|installed| installed == required) && python.exists();
     if is_complete() {
