@@ -1,4 +1,4 @@
-// The limits of the bytes that one end of WIPC buffers for its peer. No message is lost at a limit.
+// The limits of the bytes that a host or a guest buffers for its peer. No message is lost at a limit.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
@@ -22,7 +22,7 @@ import { afterThisTest } from "./support/cleanup.js";
 import { deferred, isOpen, pause, rejection, until } from "./support/outcomes.js";
 import { printed } from "./support/console.js";
 
-/** The maximum number of bytes that one end buffers for a peer that does not read. */
+/** The maximum number of bytes that a channel buffers for a peer that does not read. */
 const MAX_UNWRITTEN_BYTES = 16 << 20;
 const KIB_64 = "x".repeat(65_536);
 
