@@ -1,4 +1,4 @@
-//! Ten thousand connections to one process, while bad clients are connected, too.
+//! One process serves ten thousand clients and three hundred bad clients at the same time.
 #![cfg(all(unix, feature = "native"))]
 
 mod process;

@@ -1,7 +1,6 @@
-//! `cargo xtask bench`: compares calls with a bare `postMessage` and with other libraries. With `--only native`,
-//! `--only wipc` or `--only ws`, compares byte streams, WIPC frames or WebSockets with those of other libraries. With
-//! `--only tap`, measures the cost of `portway tap` instead. With `--only inspector`, measures the page of the
-//! inspector.
+//! `cargo xtask bench`: compares calls with a bare `postMessage` and with other libraries. `--only native`, `--only wipc`
+//! and `--only ws` compare byte streams, WIPC frames and WebSockets with those of other libraries. `--only tap` measures
+//! the cost of `portway tap`, and `--only inspector` measures the page of the inspector.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -39,7 +38,7 @@ const INSPECTOR: &str = "inspector";
 /// The script of the workload `inspector`.
 const INSPECTOR_SCRIPT: &str = "benches/inspector/run.mjs";
 
-/// The script of the workloads `native`, `wipc`, `ws` and `tap`. It runs a program in Rust.
+/// The script of the workloads `native`, `wipc`, `ws` and `tap`. This script starts a program in Rust.
 const NATIVE_SCRIPT: &str = "benches/native/run.mjs";
 
 /// The package of this program for the workloads `native`, `wipc` and `tap`.
