@@ -21,7 +21,8 @@ use portway::codec::wipc::{Decoder, Event, Frame, FrameType, encode};
 use wipc_any_input::Random;
 
 /// The number of bytes of text, without the frames.
-const TEXT: usize = 1 << 30;
+const TEXT_BYTES: usize = 1 << 30;
+/// The number of frames between the lines of text.
 const FRAMES: usize = 100_000;
 /// The number of bytes in a block of text. The printed text consists of parts of this block.
 const BLOCK: usize = 1 << 20;
@@ -85,7 +86,7 @@ fn all_frames_in_a_gibibyte_of_text_are_found_with_little_memory() {
     let mut unsent: Vec<u8> = Vec::new();
     for number in 0..FRAMES {
         // The rest of the text is divided among the remaining frames.
-        let length = (TEXT - printed) / (FRAMES - number);
+        let length = (TEXT_BYTES - printed) / (FRAMES - number);
         let start = dice.below(BLOCK - length);
         // If the text before a frame ended with the magic, the decoder would take the frame for the rest of a header.
         // So the last byte of this text is a line end.
@@ -111,9 +112,9 @@ fn all_frames_in_a_gibibyte_of_text_are_found_with_little_memory() {
             }
         }
     }
-    assert_eq!((decoder.finish(), found, printed), (None, FRAMES, TEXT));
+    assert_eq!((decoder.finish(), found, printed), (None, FRAMES, TEXT_BYTES));
     assert!(expected.0.is_empty(), "all printed text must be passed through");
     let peak = peak();
     assert!(peak <= 16 << 20, "{peak} bytes");
-    println!("{FRAMES} frames in {TEXT} bytes of text, {peak} bytes of memory at most");
+    println!("{FRAMES} frames in {TEXT_BYTES} bytes of text, {peak} bytes of memory at most");
 }

@@ -15,6 +15,7 @@ use tokio::time::timeout;
 
 use self::process::{ServerProcess, raise_open_files};
 
+/// The number of clients that are connected at the same time, without the bad clients.
 const CONNECTIONS: usize = 10_000;
 /// The number of bad clients of each kind.
 const BAD_CLIENTS: usize = 100;
@@ -22,6 +23,7 @@ const BAD_CLIENTS: usize = 100;
 const MAX_PENDING_CALLS: usize = 256;
 /// The number of open files that each process needs: its sockets and some other files.
 const OPEN_FILES: u64 = (CONNECTIONS + 3 * BAD_CLIENTS + 200) as u64;
+/// The server must never have more resident memory than this.
 const MAX_MEMORY_KB: u64 = 400 * 1024;
 const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 

@@ -26,6 +26,7 @@ const instance = join(root, source, "driver/wasm-instance.js");
 // The script writes the package to this folder, and moves the complete package to `out`. Until then, tests can use the
 // old package.
 const stage = join(root, "target/pkg-new");
+/** The wasm with short names of its imports and exports. */
 const shortened = join(raw, "shortened.wasm");
 
 // wasm-opt renames the exports of the wasm to short names. This map contains the short name of each export. Short names

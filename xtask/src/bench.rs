@@ -1,6 +1,6 @@
-//! `cargo xtask bench`: compares calls with a bare `postMessage` and with other libraries. `--only native`, `--only wipc`
-//! and `--only ws` compare byte streams, WIPC frames and WebSockets with those of other libraries. `--only tap` measures
-//! the cost of `portway tap`, and `--only inspector` measures the page of the inspector.
+//! `cargo xtask bench`: compares calls with a bare `postMessage` and with other libraries. `--only native`,
+//! `--only wipc` and `--only ws` compare byte streams, WIPC frames and WebSockets with those of other libraries.
+//! `--only tap` measures the cost of `portway tap`, and `--only inspector` measures the page of the inspector.
 
 use std::path::PathBuf;
 use std::process::Command;
