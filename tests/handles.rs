@@ -1,6 +1,6 @@
-//! The public items of the Rust API, natively and in browsers. Types of the same name must have the same methods,
-//! variants and fields, with the same signatures. This file lists the exceptions with their reasons. `cargo xtask lint`
-//! compares the lists in `tests/surface` with the library.
+//! Compares the public items of the native Rust API with those of the Rust API in browsers. Types of the same name must
+//! have the same methods, variants and fields, with the same signatures. This file lists the exceptions with their
+//! reasons. The items are in two lists in `tests/surface`, which `cargo xtask lint` compares with the library.
 #![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 #![allow(clippy::panic, reason = "a failed test is a panic")]
 
@@ -105,7 +105,7 @@ impl Surface {
     }
 
     /// Returns the types that `other` does not have, and the items that the same type of `other` does not have.
-    fn without(&self, other: &Self) -> BTreeSet<String> {
+    fn missing_in(&self, other: &Self) -> BTreeSet<String> {
         let items = self.items.keys().filter(|item| {
             let (name, _) = item.split_once("::").unwrap_or_default();
             other.types.contains(name) && !other.items.contains_key(*item)
@@ -135,8 +135,8 @@ fn surfaces() -> [Surface; 2] {
 #[test]
 fn types_have_the_same_items_natively_and_in_browsers() {
     let [native, browser] = surfaces();
-    assert_eq!(native.without(&browser), listed(&ONLY_NATIVE), "items that only the native API has");
-    assert_eq!(browser.without(&native), listed(&ONLY_BROWSER), "items that only the API in browsers has");
+    assert_eq!(native.missing_in(&browser), listed(&ONLY_NATIVE), "items that only the native API has");
+    assert_eq!(browser.missing_in(&native), listed(&ONLY_BROWSER), "items that only the API in browsers has");
 }
 
 #[test]

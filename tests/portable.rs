@@ -27,6 +27,7 @@ const FILE: &str = "PORTWAY_TEST_FILE";
 /// The interval between two writes of a ticker. A ticker is a process that writes a byte to its file again and again.
 const TICK: Duration = Duration::from_millis(20);
 
+/// The grace period of links to child processes.
 const GRACE: Duration = Duration::from_millis(300);
 
 /// Maximum time until a child process exits.
@@ -34,20 +35,21 @@ const LIMIT: Duration = Duration::from_secs(20);
 
 /// Returns a command that runs this program in a role. With `--quiet`, libtest writes one line to standard output.
 /// Every framing skips this line.
-fn role(role: &str) -> Result<process::Command, Box<dyn Error>> {
+fn command_in_role(role: &str) -> Result<process::Command, Box<dyn Error>> {
     let mut command = process::Command::new(env::current_exe()?);
     command.args(["--exact", "child", "--quiet", "--nocapture"]).env(ROLE, role);
     Ok(command)
 }
 
-/// Runs the role of a child process. As a test without a role, it does nothing.
+/// Runs the role of a child process. This function must be a test, because the child process runs it by its name. If
+/// the environment variable is not set, the test does nothing.
 #[test]
 fn child() -> Outcome {
     match env::var(ROLE).as_deref() {
         Ok("server") => serve(Framing::ContentLength)?,
         Ok("parent") => {
             // The descendant inherits the pipes.
-            role("ticker")?.spawn()?;
+            command_in_role("ticker")?.spawn()?;
             serve(Framing::ContentLength)?;
         }
         Ok("stubborn") => {
@@ -99,7 +101,7 @@ fn client(command: process::Command) -> std::io::Result<Client> {
 
 /// Starts a server, which starts a ticker. Returns the client of the server once the ticker runs.
 async fn client_of_parent(file: &Path) -> Result<Client, Box<dyn Error>> {
-    let mut command = role("parent")?;
+    let mut command = command_in_role("parent")?;
     command.env(FILE, file);
     let client = client(command)?;
     let start = Instant::now();
@@ -135,7 +137,7 @@ async fn a_client_calls_a_server_over_tcp() -> Outcome {
 
 #[tokio::test]
 async fn a_client_calls_a_process_and_then_ends_the_link() -> Outcome {
-    let client = client(role("server")?)?;
+    let client = client(command_in_role("server")?)?;
     assert_eq!(client.call("add", &(1, 2)).await, Ok(3));
     let text: String = client.call("repeat", &("ab", 1_000_000)).await?;
     assert_eq!(text.len(), 2_000_000);
@@ -146,7 +148,7 @@ async fn a_client_calls_a_process_and_then_ends_the_link() -> Outcome {
 
 #[tokio::test]
 async fn the_link_reports_the_exit_status() -> Outcome {
-    let client = client(role("server")?)?;
+    let client = client(command_in_role("server")?)?;
     assert_eq!(client.call::<()>("exit", &(7,)).await, Err(CallError::PeerGone));
     let closed = client.closed().await;
     assert!(matches!(closed, Closed::Exited(status) if status.code() == Some(7)), "{closed:?}");
@@ -155,7 +157,7 @@ async fn the_link_reports_the_exit_status() -> Outcome {
 
 #[tokio::test]
 async fn a_process_that_does_not_exit_is_ended_after_the_grace() -> Outcome {
-    let client = client(role("stubborn")?)?;
+    let client = client(command_in_role("stubborn")?)?;
     assert_eq!(client.call("add", &(1, 2)).await, Ok(3));
     let start = Instant::now();
     client.destroy();
@@ -208,7 +210,7 @@ fn the_end_of_the_runtime_ends_all_processes() -> Outcome {
 
 #[tokio::test]
 async fn a_supervised_process_is_restarted() -> Outcome {
-    let server = Process::from_command(role("server")?.into(), Framing::ContentLength)
+    let server = Process::from_command(command_in_role("server")?.into(), Framing::ContentLength)
         .on_exit(|_, starts| (starts < 2).then_some(TICK))
         .start(|_| {})?;
     let first = server.ready().await?;
@@ -220,7 +222,7 @@ async fn a_supervised_process_is_restarted() -> Outcome {
 
 #[tokio::test]
 async fn a_guest_returns_frames_and_exits() -> Outcome {
-    let mut host = Host::spawn(&mut role("guest")?.into())?;
+    let mut host = Host::spawn(&mut command_in_role("guest")?.into())?;
     host.send(FrameType::Data, b"hello").await?;
     assert_eq!(host.receive().await?.map(|frame| frame.payload), Some(b"hello".to_vec()));
     assert_eq!(host.close(b"").await?.code(), Some(0));
@@ -232,7 +234,7 @@ async fn if_a_program_cannot_be_started_the_error_names_the_program_or_the_folde
     let start = |mut command: Command| Transport::child(&mut command, Framing::Newline).map(drop);
     let missing = start(Command::new("no-such-program")).map_err(|error| error.to_string());
     assert!(missing.as_ref().is_err_and(|text| text.starts_with("no-such-program: ")), "{missing:?}");
-    let mut command = role("server")?;
+    let mut command = command_in_role("server")?;
     command.current_dir("no-such-folder");
     let missing_folder = start(command.into()).map_err(|error| error.to_string());
     assert!(

@@ -1,4 +1,5 @@
-//! The vectors of `tests/data/reconnect.json`, and properties of the reconnect policy.
+//! The vectors of `tests/data/reconnect.json`, which `tests/data/README.md` defines, and properties of the reconnect
+//! policy.
 #![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed test is a panic")]
 

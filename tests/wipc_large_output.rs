@@ -1,4 +1,5 @@
-//! The decoder of WIPC reads 1 GiB of text that a guest could print. 100,000 frames are in this text, between lines.
+//! The decoder of WIPC must find all of 100,000 frames between the lines of 1 GiB of text that a guest prints. The
+//! decoder must not need more than 16 MiB of memory.
 #![cfg(target_os = "linux")]
 #![allow(
     clippy::unwrap_used,
@@ -19,7 +20,9 @@ use std::ops::Range;
 use portway::codec::wipc::{Decoder, Event, Frame, FrameType, encode};
 use wipc_any_input::Random;
 
-const TEXT: usize = 1 << 30;
+/// The number of bytes of text, without the frames.
+const TEXT_BYTES: usize = 1 << 30;
+/// The number of frames between the lines of text.
 const FRAMES: usize = 100_000;
 /// The number of bytes in a block of text. The printed text consists of parts of this block.
 const BLOCK: usize = 1 << 20;
@@ -83,10 +86,10 @@ fn all_frames_in_a_gibibyte_of_text_are_found_with_little_memory() {
     let mut unsent: Vec<u8> = Vec::new();
     for number in 0..FRAMES {
         // The rest of the text is divided among the remaining frames.
-        let length = (TEXT - printed) / (FRAMES - number);
+        let length = (TEXT_BYTES - printed) / (FRAMES - number);
         let start = dice.below(BLOCK - length);
-        // If the text ended with the magic, the decoder would take the next frame for the rest of a header. So a line
-        // end follows the text.
+        // If the text before a frame ended with the magic, the decoder would take the frame for the rest of a header.
+        // So the last byte of this text is a line end.
         for part in [start..start + length - 1, line_end..line_end + 1] {
             unsent.extend_from_slice(&block[part.clone()]);
             expected.0.push_back(part);
@@ -109,9 +112,9 @@ fn all_frames_in_a_gibibyte_of_text_are_found_with_little_memory() {
             }
         }
     }
-    assert_eq!((decoder.finish(), found, printed), (None, FRAMES, TEXT));
+    assert_eq!((decoder.finish(), found, printed), (None, FRAMES, TEXT_BYTES));
     assert!(expected.0.is_empty(), "all printed text must be passed through");
     let peak = peak();
     assert!(peak <= 16 << 20, "{peak} bytes");
-    println!("{FRAMES} frames in {TEXT} bytes of text, {peak} bytes of memory at most");
+    println!("{FRAMES} frames in {TEXT_BYTES} bytes of text, {peak} bytes of memory at most");
 }

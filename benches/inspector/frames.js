@@ -1,4 +1,4 @@
-// Measures frames, and the load of the machine.
+// Measures the times between the frames of a page, and how much other programs slow the machine.
 
 import { quantile } from "./statistics.mjs";
 
@@ -19,6 +19,7 @@ export async function painted() {
   await nextTask();
 }
 
+/** Resolves in a later task. */
 export function nextTask() {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
@@ -52,12 +53,14 @@ export class Frames {
     return durations;
   }
 
+  /** Ends the recording, and returns a summary of the times since the last `take`. */
   stop() {
     cancelAnimationFrame(this.#frame);
     return summaryOf(this.take());
   }
 }
 
+/** Returns the number of the durations, their 95th percentile and the longest one. */
 export function summaryOf(durations) {
   if (durations.length === 0) return { count: 0, p95: 0, longest: 0 };
   return { count: durations.length, p95: quantile(durations, 0.95), longest: Math.max(...durations) };

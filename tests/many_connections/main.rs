@@ -1,4 +1,4 @@
-//! Ten thousand connections to one process, while bad clients are connected, too.
+//! One process serves ten thousand clients and three hundred bad clients at the same time.
 #![cfg(all(unix, feature = "native"))]
 
 mod process;
@@ -15,13 +15,15 @@ use tokio::time::timeout;
 
 use self::process::{ServerProcess, raise_open_files};
 
+/// The number of clients that are connected at the same time, without the bad clients.
 const CONNECTIONS: usize = 10_000;
 /// The number of bad clients of each kind.
 const BAD_CLIENTS: usize = 100;
 /// Maximum number of calls that are pending at the same time.
-const AT_ONCE: usize = 256;
+const MAX_PENDING_CALLS: usize = 256;
 /// The number of open files that each process needs: its sockets and some other files.
 const OPEN_FILES: u64 = (CONNECTIONS + 3 * BAD_CLIENTS + 200) as u64;
+/// The server must never have more resident memory than this.
 const MAX_MEMORY_KB: u64 = 400 * 1024;
 const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -71,7 +73,7 @@ async fn ten_thousand_connections_are_answered_beside_bad_clients() -> Result<()
 /// Makes one call with each client. `order` returns the index of the client for the number of a call. Returns the
 /// durations in ascending order.
 async fn call_all(clients: &[Client], order: impl Fn(usize) -> usize) -> Result<Vec<Duration>, Box<dyn Error>> {
-    let permits = Arc::new(Semaphore::new(AT_ONCE));
+    let permits = Arc::new(Semaphore::new(MAX_PENDING_CALLS));
     let mut tasks = Vec::with_capacity(clients.len());
     for call in 0..clients.len() {
         let number = order(call);
@@ -117,7 +119,7 @@ async fn bad_clients(path: &std::path::Path) -> Result<Vec<UnixStream>, Box<dyn 
 #[ignore = "the other test runs it in a separate process"]
 async fn serve() -> Result<(), Box<dyn Error>> {
     raise_open_files(OPEN_FILES);
-    let path = ServerProcess::path_of_this()?;
+    let path = ServerProcess::socket_path()?;
     let listener = Listener::unix(path, Framing::ContentLength).await?;
     let large = Arc::new(serde_json::value::to_raw_value(&"x".repeat(40_000))?);
     let serving = listener.serve(move |peer| {

@@ -11,7 +11,8 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
 
-const PATH: &str = "PORTWAY_TEST_SOCKET";
+/// The environment variable with the path of the socket.
+const PATH_VARIABLE: &str = "PORTWAY_TEST_SOCKET";
 const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The process of the server. The drop of this value kills the process.
@@ -28,7 +29,7 @@ impl ServerProcess {
     pub(crate) async fn start(path: &Path) -> io::Result<Self> {
         let child = Command::new(env::current_exe()?)
             .args(["--exact", "serve", "--ignored"])
-            .env(PATH, path)
+            .env(PATH_VARIABLE, path)
             .stdout(Stdio::null())
             .kill_on_drop(true)
             .spawn()?;
@@ -43,9 +44,9 @@ impl ServerProcess {
     }
 
     /// Returns the path at which the server in this process must listen.
-    pub(crate) fn path_of_this() -> io::Result<PathBuf> {
-        let missing = || io::Error::other(format!("{PATH} must be set; the other test sets it"));
-        env::var_os(PATH).map(PathBuf::from).ok_or_else(missing)
+    pub(crate) fn socket_path() -> io::Result<PathBuf> {
+        let missing = || io::Error::other(format!("{PATH_VARIABLE} must be set; the other test sets it"));
+        env::var_os(PATH_VARIABLE).map(PathBuf::from).ok_or_else(missing)
     }
 
     pub(crate) fn memory_kb(&self) -> io::Result<Memory> {

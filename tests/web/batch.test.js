@@ -1,3 +1,5 @@
+// Batches that a client sends, and batches that a server receives.
+
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCServer, RPCError } from "./support/portway.js";
 import { channel, loopback, scriptedChannel, recorder } from "./support/transports.js";

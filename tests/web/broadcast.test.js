@@ -1,3 +1,5 @@
+// Clients and servers on a BroadcastChannel.
+
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCServer, broadcastTransport } from "./support/portway.js";
 import { afterThisTest } from "./support/cleanup.js";

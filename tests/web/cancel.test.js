@@ -1,3 +1,5 @@
+// Cancellation of a call by its signal, and the cancellations that a server receives.
+
 import { assert } from "chai";
 import { ErrorCode, JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError, connect } from "./support/portway.js";
 import { channel, scriptedChannel, recorder } from "./support/transports.js";

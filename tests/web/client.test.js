@@ -1,3 +1,5 @@
+// The messages that a client sends, and the responses that it accepts.
+
 import { assert } from "chai";
 import { CallError, JSONRPCClient, RPCError } from "./support/portway.js";
 import { scriptedChannel, recorder } from "./support/transports.js";

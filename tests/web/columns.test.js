@@ -1,4 +1,5 @@
-// Columns are one notification that contains several messages of one kind. They are sent if the peer supports them.
+// Columns are one notification that contains several messages of one kind. In a session, the messages of one turn are
+// sent as columns if the peer supports columns. Without a session, `coalesce` must be "columns".
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";

@@ -1,4 +1,5 @@
-// The times that an application passes to a connection: no limit, a very long time, and the default.
+// The options `connectTimeout`, `heartbeat` and `totalTimeout`: without a limit, with very long times and with short
+// times. The default is tested only for `connectTimeout`.
 
 import { assert } from "chai";
 import { JSONRPCClient, connect } from "./support/portway.js";
@@ -6,8 +7,8 @@ import { connected, hexId, ports, scriptedPort } from "./support/connections.js"
 import { scriptedChannel } from "./support/transports.js";
 import { isOpen, pause, rejection } from "./support/outcomes.js";
 
-/** 0 and Infinity mean no limit, and the other times are very long. `setTimeout` fires at once for most of them. */
-const timesWithoutLimit = [0, Infinity, 2 ** 31 - 1, 2 ** 31, 2 ** 32 + 5, 1e15, 1e300];
+/** 0 and Infinity mean no limit. The other times are very long, and most of them are too long for `setTimeout`. */
+const unlimitedOrLongTimes = [0, Infinity, 2 ** 31 - 1, 2 ** 31, 2 ** 32 + 5, 1e15, 1e300];
 
 describe("the connectTimeout", () => {
   it("is long enough by default for a peer that begins after three seconds", async () => {
@@ -18,7 +19,7 @@ describe("the connectTimeout", () => {
     assert.equal(await (await connecting).request("echo", [1]), 1);
   });
 
-  for (const connectTimeout of timesWithoutLimit) {
+  for (const connectTimeout of unlimitedOrLongTimes) {
     it(`does not end the attempt at once if it is ${connectTimeout} ms`, async () => {
       const [near, far] = ports();
       const connecting = connected(near, { connectTimeout });
@@ -35,7 +36,7 @@ describe("the connectTimeout", () => {
 });
 
 describe("the heartbeat of a connection", () => {
-  for (const heartbeat of timesWithoutLimit) {
+  for (const heartbeat of unlimitedOrLongTimes) {
     it(`does not end the session at once or flood the peer if it is ${heartbeat} ms`, async () => {
       const { port, scriptedPeer } = scriptedPort();
       const events = [];
@@ -74,7 +75,7 @@ describe("the totalTimeout of a call", () => {
     return { call, progress, answer: (result) => remoteEnd.post({ jsonrpc: "2.0", id, result }) };
   }
 
-  for (const totalTimeout of timesWithoutLimit) {
+  for (const totalTimeout of unlimitedOrLongTimes) {
     it(`does not end the call at once if it is ${totalTimeout} ms, with or without progress`, async () => {
       for (const timeout of [0, 5_000, 2 ** 31]) {
         const quiet = await startCall({ totalTimeout, timeout });

@@ -1,3 +1,5 @@
+// The context of a handler, and the progress of a call.
+
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
 import { channel, scriptedChannel } from "./support/transports.js";

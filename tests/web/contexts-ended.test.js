@@ -141,6 +141,7 @@ describe("the context of a handler whose session has ended", () => {
     const next = await reconnect(scriptedPeer, { features: ["batch", "stream"] });
     go();
     await until(() => isClosed);
+    // A session also sends `rpc.ping`, `rpc.pong` and `rpc.lock`, which have nothing to do with the stream.
     assert.deepEqual(
       (await next.unreadBeforeResponse())
         .flat()

@@ -1,3 +1,5 @@
+// destroy() of clients, servers, peers and transports.
+
 import { assert } from "chai";
 import {
   CallError,

@@ -1,3 +1,5 @@
+// Errors of another realm, and errors whose members are objects of the page.
+
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCServer } from "./support/portway.js";
 import { afterThisTest } from "./support/cleanup.js";

@@ -1,3 +1,5 @@
+// The error responses for thrown values, the error classes and the error codes.
+
 import { assert } from "chai";
 import {
   CallError,

@@ -1,6 +1,7 @@
-// Long arrays of holes. Most engines clone them immediately, but an iteration over such an array takes minutes.
+// Arrays of an attacker: batches with ids of equal hashes, batches that end the session, and long arrays of holes.
 //
-// Tests of long arrays use transports that do not clone, because WebKit needs time linear in the length to clone them.
+// Most engines clone a long array of holes immediately, but an iteration over such an array takes minutes. The tests of
+// long arrays use transports that do not clone, because WebKit needs time linear in the length to clone such an array.
 
 import { assert } from "chai";
 import { JSONRPCPeer, JSONRPCServer, connect } from "./support/portway.js";
@@ -22,8 +23,8 @@ describe("a batch", () => {
     this.timeout(60_000);
     const transport = recorder();
     const peer = new JSONRPCPeer(transport, { onError() {} });
-    // Of a batch, the library examines at most as many responses as there were pending calls at one time, so the test
-    // first makes many calls.
+    // The library examines only as many responses of a batch as calls have been pending at one time. So the test first
+    // makes many calls.
     const calls = Array.from({ length: 10_000 }, () => peer.request("a"));
     for (const { id } of transport.sent) transport.deliver({ jsonrpc: "2.0", id, result: 1 });
     await Promise.all(calls);

@@ -157,18 +157,18 @@ for (const link of ["windowTransport", "connect"]) {
           const attacked = await openAttackedIframe({ link, kind });
           const hostile = await openHostileIframe(options);
           const connection = await attacked.ready();
-          const { witnessed } = await connection.peer.request("observed");
+          const { messageCount } = await connection.peer.request("observed");
           const reports = [await attack(hostile, attacked.seen), await attack(hostile, attacked.seen, attacked.index)];
           await assertUnharmed(connection, attacked, link);
-          for (const { got, ports } of reports) {
-            assert.deepEqual(got, [], "the attacker received messages");
+          for (const { received, ports } of reports) {
+            assert.deepEqual(received, [], "the attacker received messages");
             assert.isAbove(ports, 0);
           }
           // Other listeners on both windows have received all messages of the attack.
           const count = hostileMessages([], () => {}).length;
           const posted = attacked.seen.events.filter(({ source }) => source === hostile);
           assert.isAtLeast(posted.length, count);
-          assert.isAtLeast((await connection.peer.request("observed")).witnessed - witnessed, count);
+          assert.isAtLeast((await connection.peer.request("observed")).messageCount - messageCount, count);
         });
       }
 
@@ -180,33 +180,33 @@ for (const link of ["windowTransport", "connect"]) {
           const connection = await attacked.ready();
           const reports = [await attack(hostile, attacked.seen), await attack(hostile, attacked.seen, attacked.index)];
           await assertUnharmed(connection, attacked, link);
-          for (const { got } of reports) assert.deepEqual(got, []);
+          for (const { received } of reports) assert.deepEqual(received, []);
         });
       }
 
       it("is safe from messages that a script in the page posts to the page itself", async () => {
         const attacked = await openAttackedIframe({ link, kind });
         const connection = await attacked.ready();
-        const got = [];
+        const received = [];
         const onPort = (port) => {
           afterThisTest(() => port.close());
-          port.onmessage = ({ data }) => got.push(data);
+          port.onmessage = ({ data }) => received.push(data);
         };
         const all = hostileMessages(withoutPorts(attacked.seen.messages), onPort);
         const before = attacked.seen.messages.length;
         for (const [message, transfer] of all) window.postMessage(message, "*", transfer);
         await until(() => attacked.seen.messages.length >= before + all.length, "some messages are missing");
         await assertUnharmed(connection, attacked, link);
-        assert.deepEqual(got, []);
+        assert.deepEqual(received, []);
       });
 
       it("is safe from events that a script creates with any source", async () => {
         const attacked = await openAttackedIframe({ link, kind });
         const connection = await attacked.ready();
-        const got = [];
+        const received = [];
         const onPort = (port) => {
           afterThisTest(() => port.close());
-          port.onmessage = ({ data }) => got.push(data);
+          port.onmessage = ({ data }) => received.push(data);
         };
         const source = attacked.element.contentWindow;
         const genuine = attacked.seen.events.find((event) => event.source === source);
@@ -218,7 +218,7 @@ for (const link of ["windowTransport", "connect"]) {
         // An event is no longer trusted when a script dispatches it again.
         window.dispatchEvent(genuine);
         await assertUnharmed(connection, attacked, link);
-        assert.deepEqual(got, []);
+        assert.deepEqual(received, []);
       });
 
       it("is safe from the messages of an iframe that a script removes before the messages arrive", async () => {
@@ -258,7 +258,7 @@ describe("connecting", () => {
         window.postMessage(message, "*", transfer);
       const connection = await attacked.ready();
       await assertUnharmed(connection, attacked, "connect");
-      for (const { got } of reports) assert.deepEqual(got, []);
+      for (const { received } of reports) assert.deepEqual(received, []);
     });
   }
 });

@@ -1,3 +1,5 @@
+// The memory that a peer needs for the messages of a hostile peer.
+
 import { assert } from "chai";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";

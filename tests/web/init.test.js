@@ -1,3 +1,5 @@
+// `init` and `initSync`: accepted arguments, failures, and the library before the wasm is loaded.
+
 import { assert } from "chai";
 import { freshCopy, init, initSync, packaged, wasmBytes } from "./support/portway.js";
 import { channel, recorder } from "./support/transports.js";

@@ -6,7 +6,7 @@ import { DocumentClient, DocumentError, DocumentServer, documentPortTransport } 
 import { afterThisTest } from "./support/cleanup.js";
 import { rejection, until } from "./support/outcomes.js";
 
-/** Returns the transports at both ends of a channel: ours of Portway, and theirs of the reference library. */
+/** Returns the transports at both ends of a channel. `ours` is of Portway, and `theirs` is of the reference library. */
 function boundary() {
   const { port1, port2 } = new MessageChannel();
   afterThisTest(() => [port1, port2].forEach((port) => port.close()));

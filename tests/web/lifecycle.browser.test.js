@@ -1,5 +1,5 @@
-// The library adds no listener that excludes a page from the back/forward cache. It also adds no listener that makes
-// the browser ask the user before the page is left.
+// The library adds no listeners for `unload` and `beforeunload`. Such listeners exclude a page from the back/forward
+// cache, or make the browser ask the user before the page is left.
 
 import { assert } from "chai";
 import { JSONRPCPeer, windowTransport, workerTransport } from "./support/portway.js";

@@ -1,5 +1,5 @@
-// The rows of the table of limits (limits.toml). Each test checks that the built package has the value of the row. A
-// count equal to the value is accepted, and a greater count has the effect that the row states.
+// The rows of the table of limits (limits.toml). Each test checks that the built package has the value of the row, and
+// beyond this value the effect that the row states. The limits of time are in `timeLimits`, because their tests wait.
 
 import { assert } from "chai";
 import {
@@ -58,10 +58,11 @@ async function listOfOneTurn(params) {
 }
 
 /**
- * Returns the number of items that a server with endless generators sends for this credit. An item takes `busy` ms.
- * `turns` is the number of additional turns. If it is 0, only microtasks run before the items are counted.
+ * Returns the number of items that a server sends on `streams` endless streams, each with this credit. An item takes
+ * `busy` ms. `turns` is the number of turns that end before the items are counted. If `turns` is 0, only microtasks run
+ * before.
  */
-async function flood(credit, { streams = 1, busy = 0, turns = 0 } = {}) {
+async function countSentItems(credit, { streams = 1, busy = 0, turns = 0 } = {}) {
   const transport = recorder();
   const server = new JSONRPCServer(transport);
   server.method("flood", async function* () {
@@ -332,7 +333,7 @@ const tests = {
       .next()
       .catch(() => {});
     assert.equal(transport.sent[0].params.credit, limit);
-    assert.equal(await flood(limit, { turns: 5 }), limit);
+    assert.equal(await countSentItems(limit, { turns: 5 }), limit);
   },
 
   "stream-credit": async (limit) => {
@@ -353,20 +354,20 @@ const tests = {
   },
 
   "peer-credit": async (limit) => {
-    const excess = async (streams) => (await flood(limit, { streams, turns: 2_000 })) - limit;
+    const excess = async (streams) => (await countSentItems(limit, { streams, turns: 2_000 })) - limit;
     assert.equal(await excess(1), 0);
     assert.isAtMost(await excess(2), 1);
   },
 
   "stream-turn-items": async (limit) => {
-    assert.isAtMost(await flood(4 * limit), limit);
-    assert.isAtMost(await flood(4 * limit, { streams: 3 }), limit);
-    assert.equal(await flood(4 * limit, { turns: 100 }), 4 * limit);
+    assert.isAtMost(await countSentItems(4 * limit), limit);
+    assert.isAtMost(await countSentItems(4 * limit, { streams: 3 }), limit);
+    assert.equal(await countSentItems(4 * limit, { turns: 100 }), 4 * limit);
   },
 
   "stream-turn-time": async (limit) => {
     // Each item takes at least a millisecond, and one more item may have started before the time ends.
-    const sent = await flood(1_000, { busy: 1 });
+    const sent = await countSentItems(1_000, { busy: 1 });
     assert.isAbove(sent, 0);
     assert.isAtMost(sent, limit + 1);
   },
@@ -493,7 +494,8 @@ describe("in the table of limits,", () => {
   });
 
   for (const { name, value } of rows.filter(({ name }) => name in tests)) {
-    it(`${name} is ${value}, and ${value} + 1 exceeds this limit`, () => tests[name](value)).timeout(60_000);
+    it(`${name} is ${value}, and more than ${value} has the effect that the row states`, () =>
+      tests[name](value)).timeout(60_000);
   }
 
   const timed = rows.filter(({ name }) => name in timeLimits);

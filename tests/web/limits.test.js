@@ -1,3 +1,5 @@
+// The option `limits`. limits-table.test.js tests the default values.
+
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCServer } from "./support/portway.js";
 import { scriptedChannel, recorder } from "./support/transports.js";

@@ -1,3 +1,5 @@
+// Thousands of calls at once, and the memory that the wasm needs.
+
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
 import { channel, loopback, scriptedChannel, recorder } from "./support/transports.js";

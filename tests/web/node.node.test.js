@@ -1,3 +1,5 @@
+// The package in Node: calls to worker threads, the end of a thread, the freeing of objects, and the exit of a process.
+
 import { assert } from "chai";
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";

@@ -1,3 +1,5 @@
+// A client and a server together: a JSONRPCPeer, its `remote`, and several users of one transport.
+
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, portTransport } from "./support/portway.js";
 import { channel, loopback, scriptedChannel, recorder } from "./support/transports.js";

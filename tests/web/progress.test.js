@@ -1,3 +1,5 @@
+// The effect of progress on the timeout of a call. context.test.js tests how progress is sent and received.
+
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer } from "./support/portway.js";
 import { channel, scriptedChannel, recorder } from "./support/transports.js";

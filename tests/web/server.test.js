@@ -1,3 +1,5 @@
+// The responses of a server to requests, and its handling of notifications.
+
 import { assert } from "chai";
 import { ErrorCode, JSONRPCServer } from "./support/portway.js";
 import { scriptedChannel } from "./support/transports.js";

@@ -1,4 +1,4 @@
-// The end of a session and the time between two sessions, over ports. The peer is the test or another connection.
+// How sessions over ports end, and the time between two sessions. The peer is the test or another connection.
 
 import { assert } from "chai";
 import { connect } from "./support/portway.js";
@@ -15,7 +15,7 @@ import { afterThisTest } from "./support/cleanup.js";
 import { RemoteEnd } from "./support/transports.js";
 import { deferred, isOpen, pause, rejection, until } from "./support/outcomes.js";
 
-/** Begins a session with the test as the peer. `end` is the test's end of the session. */
+/** Begins a session in which the test acts as the peer, by `end`, a `ScriptedSession`. */
 async function session(options) {
   const { port, scriptedPeer } = scriptedPort();
   const connecting = connected(port, options);

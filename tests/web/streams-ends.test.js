@@ -1,3 +1,5 @@
+// Streams that end by destroy(), by the loss of the peer, or by the end of a session.
+
 import { assert } from "chai";
 import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
 import { channel, scriptedChannel, recorder } from "./support/transports.js";

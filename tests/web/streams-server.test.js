@@ -1,3 +1,5 @@
+// Streams at the server: the values that handlers return, credit, cancellation and invalid requests.
+
 import { assert } from "chai";
 import { ErrorCode, JSONRPCClient, JSONRPCServer, RPCError } from "./support/portway.js";
 import { channel, scriptedChannel } from "./support/transports.js";
@@ -31,7 +33,10 @@ async function* count(to = Infinity) {
   for (let n = 1; n <= to; n++) yield n;
 }
 
-/** Creates an endless iterator. `calls` records the calls of its functions. `members` replaces members. */
+/**
+ * Creates an endless iterator. `calls` records the calls of its functions `next` and `return`. The members in `members`
+ * replace the members of the same names.
+ */
 function scripted(members) {
   const calls = [];
   let n = 0;

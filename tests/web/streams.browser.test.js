@@ -1,3 +1,5 @@
+// Streams from workers, and a result that is async iterable but not a stream.
+
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCServer, workerTransport } from "./support/portway.js";
 import { channel } from "./support/transports.js";

@@ -1,3 +1,5 @@
+// Streams at the consumer: items, credit, timeouts and signals.
+
 import { assert } from "chai";
 import { CallError, ErrorCode, JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError } from "./support/portway.js";
 import { channel, loopback, scriptedChannel, recorder } from "./support/transports.js";

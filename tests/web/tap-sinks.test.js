@@ -227,7 +227,7 @@ describe("a reader at a port", () => {
 describe("a reader at a channel", () => {
   const newName = () => `tap ${Math.random()}`;
 
-  it("that begins before or after the recorder gets all records", async () => {
+  it("gets all records, whether it begins before or after the recorder", async () => {
     for (const isFirst of [true, false]) {
       const name = newName();
       const records = [];

@@ -172,15 +172,15 @@ describe("in the records of a tap,", () => {
   });
 
   it("at most 100 000 values of a message are described", async () => {
-    // A small object that many arrays contain.
+    // A value that occurs several times is described each time.
     const leaf = Array(300).fill(null);
     const { description, text } = await described(Array(400).fill(leaf));
     const count = text.split("null").length - 1;
     assert.closeTo(count, Math.min(MAX_VALUES, MAX_CHARACTERS / 5), 2_000);
     assert.deepEqual(description.at(-1), { $type: "omitted" });
     assert.isAtMost(text.length, MAX_CHARACTERS * 1.01);
-    const flags = await described(Array(400).fill(Array(300).fill("")));
-    assert.isAtMost(flags.text.split('""').length - 1, MAX_VALUES);
+    const ofEmptyTexts = await described(Array(400).fill(Array(300).fill("")));
+    assert.isAtMost(ofEmptyTexts.text.split('""').length - 1, MAX_VALUES);
   });
 
   it("a text is cut after 262 144 characters of the record, and later values are omitted", async () => {

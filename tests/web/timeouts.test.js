@@ -1,3 +1,5 @@
+// The timeouts of calls, and the timers that a client needs for them.
+
 import { assert } from "chai";
 import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
 import { channel, loopback, scriptedChannel, recorder } from "./support/transports.js";

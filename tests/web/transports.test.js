@@ -1,3 +1,5 @@
+// Transports of an application, and the behaviour that all transports of the library have.
+
 import { assert } from "chai";
 import {
   JSONRPCClient,

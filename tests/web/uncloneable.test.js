@@ -58,8 +58,8 @@ const cases = {
 
 describe("a call that cannot be sent", () => {
   for (const [name, [make, params, error]] of Object.entries(cases)) {
-    // If send() returned a promise, the call was pending until the promise rejected. Its timer is not cleared and fires
-    // later without an effect. A response does not clear the timer either.
+    // If send() returned a promise, the call was pending until the promise rejected. The timer of such a call is not
+    // cleared, and fires later without an effect. A response does not clear the timer of a call either.
     const mayLeaveTimer = name.includes("promise");
     it(`rejects, and leaves no ${mayLeaveTimer ? "" : "timer and no "}pending call: ${name}`, async () => {
       const transport = make();

@@ -1,3 +1,5 @@
+// Values in params and results: values that can be cloned, transferred objects, and values that cannot be cloned.
+
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCServer, inNode, portTransport } from "./support/portway.js";
 import { afterThisTest } from "./support/cleanup.js";

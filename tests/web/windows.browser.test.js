@@ -1,3 +1,5 @@
+// `windowTransport` with real iframes.
+
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, packaged, windowTransport } from "./support/portway.js";
 import { recordMessageListeners, openIframe, receivedBy, origins, scriptedIframe } from "./support/iframes.js";

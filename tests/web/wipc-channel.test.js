@@ -1,4 +1,4 @@
-// One end of a WIPC channel: frames, text between frames, and the end of the channel.
+// Tests of `WipcChannel`: frames, the bytes between frames, CLOSE, and the ways in which a channel ends.
 
 import { assert } from "chai";
 import {
@@ -18,7 +18,7 @@ import {
   utf8,
 } from "./support/wipc.js";
 import { JSONRPCServer } from "./support/portway.js";
-import { isOpen, pause, until } from "./support/outcomes.js";
+import { isOpen as isPending, pause, until } from "./support/outcomes.js";
 import { printed } from "./support/console.js";
 
 /** Returns hooks that record their arguments as events. */
@@ -79,7 +79,7 @@ describe("a WIPC channel", () => {
     const [near, far] = pipes();
     const channel = new WipcChannel(near);
     const written = [channel.send(DATA, "1"), channel.send(DATA, "2")];
-    assert.isTrue(await isOpen(written[1]));
+    assert.isTrue(await isPending(written[1]));
     const reader = far.readable.getReader();
     assert.deepEqual((await reader.read()).value, encodeWipc(DATA, "1"));
     assert.deepEqual((await reader.read()).value, encodeWipc(DATA, "2"));
@@ -275,8 +275,9 @@ describe("CLOSE", () => {
       [DATA, "1"],
       [CLOSE, "bye"],
     ]);
-    assert.isTrue(await isOpen(ended));
+    assert.isTrue(await isPending(ended));
     pipe.end();
+    // `closed` is true only if the peer has sent CLOSE.
     assert.deepEqual(await ended, { closed: false, error: undefined });
   });
 
@@ -297,7 +298,7 @@ describe("CLOSE", () => {
   });
 });
 
-describe("a channel", () => {
+describe("a WIPC channel whose input or output ends, or that is destroyed", () => {
   it("refuses to send frames after its input has ended", async () => {
     const pipe = scriptedPipe();
     pipe.end();
@@ -406,7 +407,7 @@ describe("a channel", () => {
     }
   });
 
-  it("aborts the running handlers and becomes idle when it is destroyed, before or after its end", async () => {
+  it("aborts the running handlers and becomes idle when it is destroyed, even if its input has already ended", async () => {
     for (const role of ["host", "guest"]) {
       for (const endsFirst of [false, true]) {
         const pipe = scriptedPipe({ role });
@@ -423,7 +424,7 @@ describe("a channel", () => {
         }
         pipe.channel.destroy();
         await pipe.channel.ended;
-        assert.isFalse(await isOpen(pipe.channel.idle()));
+        assert.isFalse(await isPending(pipe.channel.idle()));
         assert.isTrue(signal.aborted);
       }
     }

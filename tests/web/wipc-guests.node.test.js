@@ -152,10 +152,10 @@ describe("a guest that is a child process", () => {
     await guest.close();
   });
 
-  it("may close its input long before it exits: calls of the host then end early", async () => {
-    let isOpen = false;
-    const guest = await guestOf("closeInput", { onOpen: () => (isOpen = true) });
-    await until(() => isOpen);
+  it("may close its input long before it exits: calls of the host then fail within 2.5 s", async () => {
+    let isReady = false;
+    const guest = await guestOf("closeInput", { onOpen: () => (isReady = true) });
+    await until(() => isReady);
     const client = new JSONRPCClient(guest.transport());
     const start = performance.now();
     for (let error; error === undefined; await pause(10)) {

@@ -1,4 +1,4 @@
-// The limits of the bytes that one end of WIPC buffers for its peer. No message is lost at a limit.
+// The limits of the bytes that a host or a guest buffers for its peer. No message is lost at a limit.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
@@ -22,7 +22,7 @@ import { afterThisTest } from "./support/cleanup.js";
 import { deferred, isOpen, pause, rejection, until } from "./support/outcomes.js";
 import { printed } from "./support/console.js";
 
-/** The maximum number of bytes that one end buffers for a peer that does not read. */
+/** The maximum number of bytes that a channel buffers for a peer that does not read. */
 const MAX_UNWRITTEN_BYTES = 16 << 20;
 const KIB_64 = "x".repeat(65_536);
 
@@ -737,7 +737,7 @@ describe("a message over WIPC that is too long", function () {
     assert.deepEqual(pipe.messages, [{ jsonrpc: "2.0", result: [1], id: 2 }]);
   });
 
-  it("exceeds the option maxMessage, for which an invalid value causes a RangeError", () => {
+  it("is longer than maxMessage, which must be an integer from 1 to 2^32 - 1: other values cause a RangeError", () => {
     const [near] = pipes();
     for (const maxMessage of [0, -1, 1.5, 2 ** 32, "1"])
       assert.throws(() => new WipcChannel(near, { maxMessage }), RangeError, "maxMessage");

@@ -369,7 +369,7 @@ describe("pending calls", () => {
     assert.include(["ended", "peer-gone"], reason, name);
   });
 
-  it("may still get a response after this end has sent CLOSE", async () => {
+  it("may still get a response after the host itself has sent CLOSE", async () => {
     const pipe = scriptedPipe();
     const client = new JSONRPCClient(pipe.channel.transport());
     const call = client.request("a");

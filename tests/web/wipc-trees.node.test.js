@@ -28,7 +28,10 @@ const programs = {
   ],
 };
 
-/** Returns a program of this kind. At SIGTERM, its server writes a file and exits if `handlesTerm` is true. */
+/**
+ * Returns a program of this kind. If `handlesTerm` is true, its server writes a file and exits at SIGTERM. Otherwise,
+ * the server ignores SIGTERM.
+ */
 function programOf(kind, handlesTerm) {
   const folder = mkdtempSync(join(tmpdir(), "tree-"));
   const [server, pid, saved] = ["server", "pid", "saved"].map((name) => join(folder, name));

@@ -1,3 +1,5 @@
+// Calls between a page and its worker or shared worker, also before the worker has loaded its wasm.
+
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, portTransport, workerTransport } from "./support/portway.js";
 import { readyWorker, nextMessage, worker } from "./support/workers.js";

@@ -1,5 +1,5 @@
-//! The length of sent messages. The library does not send a message above the limit `message_bytes`. A peer with the
-//! same limit would refuse such a message.
+//! Tests of the length of sent messages. The library does not send a message above the limit `message_bytes`, because
+//! a peer with the same limit would refuse such a message.
 
 use std::io::ErrorKind;
 use std::sync::{Arc, Mutex};
@@ -224,7 +224,8 @@ async fn two_peers_exchange_ten_mebibytes_and_one_more_byte_is_an_error_at_the_c
     Ok(())
 }
 
-/// Runs a blocking guest with the limit [`MAX_MESSAGE_BYTES`] on these calls. Returns the messages that it sends.
+/// Runs `server` in a blocking guest with the limit [`MAX_MESSAGE_BYTES`]. The guest receives the messages in `input`.
+/// Returns the messages that the guest sends.
 fn answers(server: GuestServer<'_>, input: &[&str]) -> Vec<String> {
     let mut bytes = Vec::new();
     input.iter().for_each(|text| encode(FrameType::Call, text.as_bytes(), &mut bytes).unwrap());
@@ -241,7 +242,7 @@ fn answers(server: GuestServer<'_>, input: &[&str]) -> Vec<String> {
 #[test]
 fn a_guest_without_a_runtime_sends_no_message_over_the_limit() {
     let max_length = MAX_MESSAGE_BYTES - r#"{"jsonrpc":"2.0","id":1,"result":""}"#.len();
-    let note = MAX_MESSAGE_BYTES - r#"{"jsonrpc":"2.0","method":"note","params":[""]}"#.len();
+    let max_note_length = MAX_MESSAGE_BYTES - r#"{"jsonrpc":"2.0","method":"note","params":[""]}"#.len();
     let server = GuestServer::new()
         .method("make", |(length,): (usize,), _| Ok::<_, RpcError>("x".repeat(length)))
         .method("tell", |(length,): (usize,), host| match host.notify("note", &["x".repeat(length)]) {
@@ -255,8 +256,8 @@ fn a_guest_without_a_runtime_sends_no_message_over_the_limit() {
     let input = [
         request("make", max_length),
         request("make", max_length + 1),
-        request("tell", note),
-        request("tell", note + 1),
+        request("tell", max_note_length),
+        request("tell", max_note_length + 1),
         batch,
     ];
     let texts = answers(server, &input.iter().map(String::as_str).collect::<Vec<_>>());

@@ -8,9 +8,9 @@ mod channels;
 mod guests;
 mod hosts;
 mod lengths;
+mod non_blocking;
 #[path = "../common/non_blocking.rs"]
 #[allow(dead_code, unreachable_pub, reason = "other tests share it")]
-mod non_blocking;
 mod standard_streams;
 #[path = "../common/process_trees.rs"]
 #[allow(dead_code, unreachable_pub, reason = "other tests share it")]

@@ -18,13 +18,15 @@ const {
 } = JSON.parse(await readFile(process.argv[2], "utf8"));
 const wasm = "portway_bg.wasm";
 const glue = join(raw, "portway.js");
-/** The JavaScript of the package, and its declarations. */
+/** The folder with the JavaScript of the package. */
 const source = "crates/portway-web/js";
+/** The folder with the TypeScript declarations of the package. */
 const types = "crates/portway-web/types";
 const instance = join(root, source, "driver/wasm-instance.js");
 // The script writes the package to this folder, and moves the complete package to `out`. Until then, tests can use the
 // old package.
 const stage = join(root, "target/pkg-new");
+/** The wasm with short names of its imports and exports. */
 const shortened = join(raw, "shortened.wasm");
 
 // wasm-opt renames the exports of the wasm to short names. This map contains the short name of each export. Short names
@@ -37,7 +39,7 @@ const shortNames = new Map(
 // Patterns that match code of the glue, each with the code that replaces it.
 const glueReplacements = [
   // `wasm-loader.js` calls this function with a compiled module, at the start and again after a trap. Only numbers
-  // cross into this wasm, so the function need not fill a table of values.
+  // are passed to this wasm, so the function need not fill a table of values.
   [
     /function initSync\(module\) \{.*?\n\}/s,
     "function initSync(module) { return (wasm = new WebAssembly.Instance(module, __wbg_get_imports()).exports); }",
@@ -99,7 +101,7 @@ const shareWipc = {
 // Members that only modules of one bundle use. The bundle has short names for these members, so long names in the
 // sources do not make the bundle larger. Some objects are visible to an application, to another bundle (`wipc.js`), or
 // to another copy of the library. The list must not contain members of these objects, because each bundle has different
-// short names, and an application may use a short name.
+// short names, and a member of an object of the application may have the same short name.
 const internalMembers = [
   "abandon",
   "abandonAll",
@@ -228,7 +230,7 @@ const nameOrder = {
   },
 };
 
-/** The annotations `@__PURE__` that esbuild adds to expressions which every bundler knows to be pure. */
+/** Annotations `@__PURE__` that esbuild adds, although every bundler knows that these expressions are pure. */
 const redundantMarks = /\/\* @__PURE__ \*\/(?=new (Weak)?(Map|Set)\b|Symbol\b)/g;
 
 async function bundle({ name, output, platform }) {

@@ -1,7 +1,7 @@
-//! `cargo xtask bench`: compares calls with a bare `postMessage` and with other libraries. With `--only native`,
-//! `--only wipc` or `--only ws`, compares byte streams, WIPC frames or WebSockets with those of other libraries. With
-//! `--only tap`, measures the cost of `portway tap` instead. With `--only inspector`, measures the page of the
-//! inspector. With `--only kaiak`, measures `kaiak`.
+//! `cargo xtask bench`: compares calls with a bare `postMessage` and with other libraries. `--only native`,
+//! `--only wipc` and `--only ws` compare byte streams, WIPC frames and WebSockets with those of other libraries.
+//! `--only tap` measures the cost of `portway tap`, and `--only inspector` measures the page of the inspector.
+//! `--only kaiak` measures `kaiak`.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -19,7 +19,7 @@ use crate::setup::Setup;
 use crate::toolchain::cargo;
 use crate::wasm_module;
 
-/// The script of the benchmark.
+/// The script of all other workloads.
 const SCRIPT: &str = "benches/run.mjs";
 
 /// The workload of byte streams, as an argument of `--only`.
@@ -34,16 +34,22 @@ const WEBSOCKET: &str = "ws";
 /// The workload of `portway tap`.
 const TAP: &str = "tap";
 
-/// The workload of the page of the inspector, and its script.
+/// The workload of the page of the inspector.
 const INSPECTOR: &str = "inspector";
+
+/// The script of the workload `inspector`.
 const INSPECTOR_SCRIPT: &str = "benches/inspector/run.mjs";
 
 /// The workload of `kaiak`.
 const KAIAK: &str = "kaiak";
 
-/// The script for the workloads `native`, `wipc`, `ws` and `tap`, and the packages of the programs that it runs.
+/// The script of the workloads `native`, `wipc`, `ws` and `tap`. This script starts a program in Rust.
 const NATIVE_SCRIPT: &str = "benches/native/run.mjs";
+
+/// The package of this program for the workloads `native`, `wipc` and `tap`.
 const NATIVE_PACKAGE: &str = "native-bench";
+
+/// The package of this program for the workload `ws`.
 const WEBSOCKET_PACKAGE: &str = "websocket-bench";
 
 /// The package of the wasm module that decodes WIPC frames.
@@ -140,7 +146,7 @@ fn run_inspector(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     replace_process(command)
 }
 
-/// Adds the options for the rounds and the checks.
+/// Adds the options `--rounds`, `--quick` and `--check`.
 fn add_options(command: &mut Command, arguments: &Arguments) {
     if let Some(rounds) = arguments.rounds {
         command.args(["--rounds", &rounds.to_string()]);

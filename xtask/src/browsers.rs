@@ -70,7 +70,8 @@ impl Engine {
         }
     }
 
-    /// Returns the browser and its driver. The driver is `None` if it is a [`Tool`], which xtask installs.
+    /// Returns the browser and its driver. The driver of Firefox is `None`: geckodriver is a [`Tool`], which
+    /// [`Self::set_up`] finds in PATH or installs.
     fn find_browser(self) -> Result<(PathBuf, Option<PathBuf>), String> {
         let find_first = |names: &[&str]| names.iter().find_map(|name| find_in_path(name));
         match self {
@@ -108,6 +109,7 @@ impl Browser {
         match self.engine {
             Engine::Chromium => environment.with("CHROMEDRIVER", &self.driver),
             Engine::Firefox => environment.with("GECKODRIVER", &self.driver).with("MOZ_HEADLESS", "1"),
+            // The runner has no variable for WebKitWebDriver, but starts the program in SAFARIDRIVER in the same way.
             // The sandbox of WebKit requires privileges that containers do not have.
             Engine::Webkit => {
                 environment.with("SAFARIDRIVER", &self.driver).with("WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS", "1")

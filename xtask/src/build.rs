@@ -16,7 +16,7 @@ use crate::notice;
 use crate::process::{clear, run_ok, step};
 use crate::setup::Setup;
 use crate::toolchain::cargo;
-use crate::workspace::{Matrix, Workspace};
+use crate::workspace::{NpmConfig, Workspace};
 
 /// The inputs of the package. A change in any of these files causes a new build.
 const INPUTS: &[&str] = &[
@@ -77,7 +77,7 @@ pub(crate) fn build(setup: &Setup, arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Builds a native program of a package. Returns its path.
+/// Builds a native program of a package. Returns the path of the program.
 pub(crate) fn program(setup: &Setup, package: &str, name: &str) -> Result<PathBuf> {
     let workspace = &setup.workspace;
     let log = workspace.log(&format!("build-{name}"));
@@ -91,11 +91,11 @@ pub(crate) fn program(setup: &Setup, package: &str, name: &str) -> Result<PathBu
 /// Builds pkg/ unless it is up to date.
 pub(crate) fn run(setup: &Setup) -> Result<()> {
     let workspace = &setup.workspace;
-    let matrix = workspace.matrix()?;
+    let config = workspace.npm_config()?;
     let _lock = lock(&workspace.path("target/build.lock"))?;
     let inputs = fingerprint(workspace, INPUTS)?;
     let stamp = workspace.path("target/pkg.stamp");
-    let complete = matrix.entry.iter().all(|entry| workspace.path("pkg").join(&entry.output).exists());
+    let complete = config.entry.iter().all(|entry| workspace.path("pkg").join(&entry.output).exists());
     if complete && fs::read_to_string(&stamp).is_ok_and(|stamp| stamp == inputs) {
         return Ok(());
     }
@@ -107,12 +107,13 @@ pub(crate) fn run(setup: &Setup) -> Result<()> {
     let raw = workspace.path("target/pkg-raw");
     remove_folder(&raw)?;
 
-    let build = &matrix.build;
+    let build = &config.build;
     let mut pack = environment.command("wasm-pack", &workspace.root)?;
     // `no-install` prevents downloads by wasm-pack, which would ignore the lock file. xtask has installed all tools.
     pack.args(["build", &build.krate, "--mode", "no-install", "--no-opt", "--no-pack"]);
     pack.args(["--target", &build.target, "--profile", &build.profile, "--out-name", "portway", "--out-dir"]).arg(&raw);
-    // The default feature starts the library when the module is loaded. The loader of the package starts it instead.
+    // With the default feature, the module would start the library when it is loaded. The loader of the package starts
+    // the library instead.
     pack.args(["--", "--no-default-features"]);
     step("wasm: wasm-pack build", || run_ok(&mut pack, &log, LIMIT))?;
 
@@ -126,7 +127,7 @@ pub(crate) fn run(setup: &Setup) -> Result<()> {
     let notice = step("package: the licences of the crates in the wasm", || {
         notice::of_wasm(workspace, &environment, &build.krate, &setup.toolchain()?.rustc_version)
     })?;
-    let plan = write_plan(workspace, &matrix, &raw, &notice)?;
+    let plan = write_plan(workspace, &config, &raw, &notice)?;
     let mut package = node.command("node", &workspace.root)?;
     package.arg("xtask/js/package.mjs").arg(&plan);
     step("package: bundle the modules into pkg/", || run_ok(&mut package, &log, LIMIT))?;
@@ -136,7 +137,7 @@ pub(crate) fn run(setup: &Setup) -> Result<()> {
 }
 
 /// Writes the plan of package.mjs. Returns the path of the file.
-fn write_plan(workspace: &Workspace, matrix: &Matrix, raw: &Path, notice: &str) -> Result<PathBuf> {
+fn write_plan(workspace: &Workspace, config: &NpmConfig, raw: &Path, notice: &str) -> Result<PathBuf> {
     #[derive(serde::Deserialize)]
     struct Manifest {
         workspace: Inherited,
@@ -164,9 +165,9 @@ fn write_plan(workspace: &Workspace, matrix: &Matrix, raw: &Path, notice: &str) 
         "root": workspace.root,
         "raw": raw,
         "out": workspace.path("pkg"),
-        "entries": matrix.entry,
+        "entries": config.entry,
         "notice": notice,
-        "features": matrix.build.wasm_opt.iter().filter(|flag| flag.starts_with("--enable-")).collect::<Vec<_>>(),
+        "features": config.build.wasm_opt.iter().filter(|flag| flag.starts_with("--enable-")).collect::<Vec<_>>(),
         "package": {
             "version": shared.version,
             "license": shared.license,

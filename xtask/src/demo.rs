@@ -55,8 +55,8 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     replace_process(command)
 }
 
-/// Runs the end-to-end check of the playground and the story of the inspector, or all steps of the inspector. Returns
-/// whether all steps passed.
+/// Runs the end-to-end check of the playground, and then the steps of the inspector that [`STORY`] selects. If
+/// `is_inspector` is true, runs all steps of the inspector instead. Returns whether all steps passed.
 fn check(setup: &Setup, is_inspector: bool) -> Result<bool> {
     let browser = match setup.browser(Engine::Chromium) {
         Ok(browser) => browser,

@@ -137,8 +137,8 @@ pub(crate) fn build(setup: &Setup) -> Result<()> {
     step("inspector: wasm-bindgen", || run_ok(&mut bindgen, &log, LIMIT))?;
 
     // The page needs speed more than a small module, so the flags of the npm package for a small module are not used.
-    let matrix = workspace.matrix()?;
-    let features = matrix.build.wasm_opt.iter().filter(|flag| flag.starts_with("--enable-"));
+    let config = workspace.npm_config()?;
+    let features = config.build.wasm_opt.iter().filter(|flag| flag.starts_with("--enable-"));
     let module = folder.join("inspector_bg.wasm");
     let mut opt = node.command("wasm-opt", &workspace.root)?;
     opt.arg("-O3").args(features).arg(&module).arg("-o").arg(&module);

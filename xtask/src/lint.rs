@@ -1,6 +1,6 @@
-//! `cargo xtask lint`: checks the formatting, and runs clippy and rustdoc for the host and for wasm32. Warnings are
-//! errors. It also checks the type declarations, the layers of the code, the words of comments and the subjects of
-//! commits. If a check fails, the next checks still run, so that one run shows all faults.
+//! `cargo xtask lint`: checks the formatting, clippy, docs, types, limits, the public surface, the layers of the code,
+//! the words of comments and the subjects of commits. Warnings are errors. If a check fails, the next checks still run,
+//! so that one run shows all faults.
 
 use std::process::Command;
 use std::time::Duration;
@@ -99,6 +99,7 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
     checks.check("windows: cargo check", || {
         for features in [&[][..], &["--no-default-features"]] {
             if !check_on_target(workspace, "check", WINDOWS, LIBRARY, features)? {
+                // The target is missing for both sets of features, so one warning is enough.
                 break;
             }
         }

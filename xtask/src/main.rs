@@ -113,7 +113,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Coverage(arguments) => coverage::run(&setup, &arguments),
         Task::Size => size::run(&setup),
         Task::KaiakRules(arguments) => kaiak_rules::run(&setup, &arguments),
-        Task::Setup => setup.everything(),
+        Task::Setup => setup.install_all_tools(),
         Task::Env => setup.print_environment(),
     }
 }

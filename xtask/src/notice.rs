@@ -44,7 +44,7 @@ struct Package {
 }
 
 /// Returns the part of NOTICE about the wasm of the package. `krate` is the folder of the crate that is compiled to the
-/// wasm.
+/// wasm, and `rustc` is the output of `rustc --version`.
 pub(crate) fn of_wasm(workspace: &Workspace, environment: &Environment, krate: &str, rustc: &str) -> Result<String> {
     // If the crate used the standard library, NOTICE would have to name the crates of this library, too.
     if !workspace.read(&format!("{krate}/src/lib.rs"))?.contains("#![no_std]") {

@@ -20,7 +20,7 @@ const NODE: (u32, u32) = (20, 19);
 /// Maximum time of `npm ci`.
 const NPM_TIMEOUT: Duration = Duration::from_secs(900);
 
-/// Installs the packages unless they are installed. Returns the folder of their programs.
+/// Installs the packages of the lock file in the root, unless they are installed. Returns the folder of their programs.
 pub(crate) fn ensure(workspace: &Workspace) -> Result<PathBuf> {
     let programs = workspace.path("node_modules/.bin");
     if is_installed(workspace)? {
@@ -53,7 +53,8 @@ pub(crate) fn kaiak_agents(workspace: &Workspace, cache: &Cache) -> Result<PathB
 fn into_cache(workspace: &Workspace, cache: &Cache, suite: &str) -> Result<PathBuf> {
     let required = workspace.read(&format!("tests/{suite}/package-lock.json"))?;
     let folder = cache.path(suite);
-    // This file is written after the installation, so the installation is incomplete if the file is missing.
+    // This file is a copy of the lock file, which is written after the installation. If the copy is missing or differs,
+    // the installation is not complete.
     let installed = folder.join("installed.json");
     let is_complete = || fs::read_to_string(&installed).is_ok_and(|installed| installed == required);
     if is_complete() {
@@ -115,7 +116,7 @@ fn covers(installed: &Value, required: &Value) -> bool {
         let found = installed.get("packages").and_then(|packages| packages.get(path));
         match found {
             Some(found) => found.get("version") == package.get("version"),
-            // An optional package may be missing, such as a binary for another system.
+            // Optional packages and peer dependencies may be missing. An example is a binary for another system.
             None => ["optional", "devOptional", "peer"].iter().any(|key| package.get(key).is_some()),
         }
     })

@@ -58,7 +58,7 @@ impl Setup {
     }
 
     /// Installs and lists all tools. Returns `false` if a browser or another program cannot be installed.
-    pub(crate) fn everything(&self) -> Result<bool> {
+    pub(crate) fn install_all_tools(&self) -> Result<bool> {
         self.wasm()?;
         self.node()?;
         npm::environments(&self.workspace, &self.cache)?;

@@ -27,7 +27,7 @@ impl Sizes {
     pub(crate) fn measure(setup: &Setup) -> Result<Self> {
         build::run(setup)?;
         let workspace = &setup.workspace;
-        let size = workspace.matrix()?.size;
+        let size = workspace.npm_config()?.size;
         let mut command = setup.node()?.command("node", &workspace.path("pkg"))?;
         command.arg(workspace.path("xtask/js/sizes.mjs")).args(&size.files);
         for Addition { file, to, .. } in &size.addition {

@@ -174,7 +174,8 @@ fn rustdoc(setup: &Setup, target: Target) -> Result<Command> {
 }
 
 /// Compares the lines of two texts without their order. Returns the lines that do not occur equally often in both
-/// texts. `- ` marks a line that `found` lacks, and `+ ` marks a line that `expected` lacks.
+/// texts. `- ` marks a line that occurs more often in `expected`, and `+ ` marks a line that occurs more often in
+/// `found`.
 fn differences(expected: &str, found: &str) -> Vec<String> {
     let mut counts: BTreeMap<&str, i64> = BTreeMap::new();
     for line in expected.lines() {

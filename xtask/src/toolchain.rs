@@ -1,6 +1,6 @@
-//! Finds a Rust toolchain that can build for wasm32. Tries, in this order, the active toolchain, a toolchain in the
-//! cache, and the active toolchain after rustup has added the target. The last attempt is the compiler of Debian, with
-//! a standard library that xtask builds.
+//! Finds a Rust toolchain that can build for wasm32. Tries, in this order, the active toolchain, a toolchain that an
+//! earlier run has completed in the cache, and the active toolchain after rustup has added the target. The last attempt
+//! is the compiler of Debian, with a standard library that xtask builds.
 
 use std::env;
 use std::ffi::OsString;
@@ -87,7 +87,7 @@ impl Toolchain {
 
     /// Returns the toolchain with Debian's compiler, if [`wasm_std`] has completed its folder in the cache.
     fn debian(cache: &Cache) -> Result<Option<Self>> {
-        let Some(folder) = wasm_std::finished(cache) else { return Ok(None) };
+        let Some(folder) = wasm_std::completed_folder(cache) else { return Ok(None) };
         let rustc_version = capture(Command::new(folder.join("bin/rustc")).arg("--version"))?;
         Ok(Some(Self { kind: Kind::Debian { folder }, rustc_version }))
     }

@@ -36,17 +36,17 @@ impl Tool {
     }
 
     pub(crate) fn wasm_pack(workspace: &Workspace) -> Result<Self> {
-        let version = workspace.matrix()?.tools.wasm_pack;
+        let version = workspace.npm_config()?.tools.wasm_pack;
         Ok(Self { krate: "wasm-pack", programs: &["wasm-pack"], version, accepts_newer: true })
     }
 
     pub(crate) fn geckodriver(workspace: &Workspace) -> Result<Self> {
-        let version = workspace.matrix()?.tools.geckodriver;
+        let version = workspace.npm_config()?.tools.geckodriver;
         Ok(Self { krate: "geckodriver", programs: &["geckodriver"], version, accepts_newer: true })
     }
 
     pub(crate) fn tarpaulin(workspace: &Workspace) -> Result<Self> {
-        let version = workspace.matrix()?.tools.cargo_tarpaulin;
+        let version = workspace.npm_config()?.tools.cargo_tarpaulin;
         Ok(Self { krate: "cargo-tarpaulin", programs: &["cargo-tarpaulin"], version, accepts_newer: true })
     }
 

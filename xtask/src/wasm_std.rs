@@ -25,7 +25,7 @@ const RUSTC: &str = "/usr/bin/rustc";
 const CARGO: &str = "/usr/bin/cargo";
 
 /// Returns the toolchain folder for the installed compiler, if an earlier run has completed it.
-pub(crate) fn finished(cache: &Cache) -> Option<PathBuf> {
+pub(crate) fn completed_folder(cache: &Cache) -> Option<PathBuf> {
     let folder = folder(cache).ok()?;
     folder.join("bin/rustc").exists().then_some(folder)
 }

@@ -56,7 +56,7 @@ impl Workspace {
     /// Returns the workspace members that only build for wasm32: the npm package, and members with `wasm-only = true`
     /// in `[package.metadata.xtask]`.
     pub(crate) fn wasm_only_packages(&self) -> Result<Vec<String>> {
-        let package_of_npm = self.path(&self.matrix()?.build.krate).join("Cargo.toml");
+        let package_of_npm = self.path(&self.npm_config()?.build.krate).join("Cargo.toml");
         self.packages(|package| {
             let manifest = package.get("manifest_path").and_then(Value::as_str).map(Path::new);
             has_flag(package, "wasm-only") || manifest == Some(&package_of_npm)
@@ -81,7 +81,7 @@ impl Workspace {
     }
 
     /// Parses wasm-pack.toml.
-    pub(crate) fn matrix(&self) -> Result<Matrix> {
+    pub(crate) fn npm_config(&self) -> Result<NpmConfig> {
         toml::from_str(&self.read("wasm-pack.toml")?).context("cannot parse wasm-pack.toml")
     }
 
@@ -93,7 +93,7 @@ impl Workspace {
 
 /// The contents of wasm-pack.toml.
 #[derive(Deserialize)]
-pub(crate) struct Matrix {
+pub(crate) struct NpmConfig {
     pub(crate) build: Build,
     pub(crate) entry: Vec<Entry>,
     pub(crate) size: Size,
@@ -178,9 +178,9 @@ mod tests {
 
     #[test]
     fn wasm_pack_toml_of_the_repository_is_parsed() -> Result<()> {
-        let matrix = Workspace::find()?.matrix()?;
-        assert!(matrix.size.gzip_budget > 0);
-        assert!(matrix.entry.iter().any(|entry| entry.output == "portway.js"));
+        let config = Workspace::find()?.npm_config()?;
+        assert!(config.size.gzip_budget > 0);
+        assert!(config.entry.iter().any(|entry| entry.output == "portway.js"));
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ const TEST_TIMEOUT_MS = 30_000;
 const stateScript = "return window.state && JSON.stringify(window.state());";
 
 /** Runs the test and adds its result to the counts of the specs. */
-export async function tryBackForwardCache(driver, origin, tally) {
+export async function testBackForwardCache(driver, origin, tally) {
   const name = "a page in the back/forward cache";
   const count = (kind) => ((tally.files["back-forward-cache.mjs"] ??= { passed: 0, failed: 0 })[kind] += 1);
   try {

@@ -15,7 +15,7 @@ const QUIT_MS = 10_000;
 
 const engines = {
   chromium: (chromiumArguments, slowsHiddenPages) => ({
-    driver: [env.PORTWAY_CHROMEDRIVER ?? "chromedriver"],
+    driverCommand: [env.PORTWAY_CHROMEDRIVER ?? "chromedriver"],
     port: (port) => `--port=${port}`,
     capabilities: {
       browserName: "chrome",
@@ -32,7 +32,7 @@ const engines = {
     },
   }),
   firefox: () => ({
-    driver: [env.PORTWAY_GECKODRIVER ?? cachedGeckodriver()],
+    driverCommand: [env.PORTWAY_GECKODRIVER ?? cachedGeckodriver()],
     port: (port) => `--port=${port}`,
     environment: { MOZ_HEADLESS: "1" },
     capabilities: {
@@ -42,7 +42,7 @@ const engines = {
   }),
   webkit: () => ({
     // WebKitGTK has no headless mode.
-    driver: [...(env.DISPLAY ? [] : ["xvfb-run", "-a"]), env.PORTWAY_WEBKITDRIVER ?? "WebKitWebDriver"],
+    driverCommand: [...(env.DISPLAY ? [] : ["xvfb-run", "-a"]), env.PORTWAY_WEBKITDRIVER ?? "WebKitWebDriver"],
     port: (port) => `--port=${port}`,
     // The sandbox of WebKit needs rights that a container does not have.
     environment: { WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: "1" },
@@ -54,15 +54,15 @@ const engines = {
 };
 
 /**
- * Starts the browser and its driver. Returns a WebDriver session (`driver`), and `stop`, which ends the browser and the
- * driver. `chromiumArguments` are further arguments for Chromium. With `sharing`, a page that is isolated from other
- * origins can share memory with its workers. With `slowsHiddenPages`, Chromium runs the timers of hidden pages late, as
- * Firefox and WebKit always do.
+ * Starts the browser and its driver program. Returns the WebDriver session as `driver`, and `stop`, which ends the
+ * browser and the program. `chromiumArguments` are further arguments for Chromium. With `sharing`, a page that is
+ * isolated from other origins can share memory with its workers. With `slowsHiddenPages`, Chromium runs the timers of
+ * hidden pages late, as Firefox and WebKit always do.
  */
 export async function startBrowser(engine, chromiumArguments = [], { sharing = false, slowsHiddenPages = false } = {}) {
-  const { driver, port, environment, capabilities } = engines[engine](chromiumArguments, slowsHiddenPages);
+  const { driverCommand, port, environment, capabilities } = engines[engine](chromiumArguments, slowsHiddenPages);
   const portNumber = await freePort();
-  const [command, ...args] = [...driver, port(portNumber)];
+  const [command, ...args] = [...driverCommand, port(portNumber)];
   // WebKit needs this variable: with it, all pages can share memory, even pages that are not isolated. Other engines
   // need no variable.
   const sharingEnv = sharing && engine === "webkit" ? { JSC_useSharedArrayBuffer: "1" } : {};

@@ -2,7 +2,7 @@
 
 import { startBrowser } from "./browsers.mjs";
 import { prepareGuests } from "./guests.mjs";
-import { tryBackForwardCache } from "./back-forward-cache.mjs";
+import { testBackForwardCache } from "./back-forward-cache.mjs";
 import { startServers } from "./server.mjs";
 import { startSockets } from "./sockets.mjs";
 
@@ -42,7 +42,7 @@ async function runOnPage(engine, specs, isolated, origins, tally) {
     Object.assign(tally.files, files);
     // The test of the back/forward cache is part of the specs of sessions between windows.
     if (specs.some((spec) => spec.startsWith("sessions-windows")))
-      await tryBackForwardCache(browser.driver, origins.own, tally);
+      await testBackForwardCache(browser.driver, origins.own, tally);
   } finally {
     await browser.stop();
   }

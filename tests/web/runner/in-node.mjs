@@ -6,7 +6,7 @@ import Mocha from "mocha";
 import { ConsoleWatch } from "../support/console.js";
 import { startServers } from "./server.mjs";
 import { startSockets } from "./sockets.mjs";
-import { Tally, describe } from "./tally.js";
+import { Tally, textOfError } from "./tally.js";
 
 /** mocha requires a reporter. This reporter prints nothing. */
 class Silent {}
@@ -32,7 +32,7 @@ async function run(specs) {
   try {
     await mocha.loadFilesAsync();
   } catch (error) {
-    tally.fail("all specs can be loaded", describe(error));
+    tally.fail("all specs can be loaded", textOfError(error));
     return tally;
   }
   await new Promise((done) => tally.follow(mocha.run(done), (test) => basename(test.file ?? "?")));

@@ -1,7 +1,7 @@
 // Runs the specs that the query names. `window.tally` contains the progress.
 
 import { ConsoleWatch } from "../support/console.js";
-import { Tally, describe } from "./tally.js";
+import { Tally, textOfError } from "./tally.js";
 
 const { mocha } = window;
 const tally = (window.tally = new Tally());
@@ -22,7 +22,7 @@ for (const spec of specs) {
   try {
     await import(`../${spec}`);
   } catch (error) {
-    tally.fail(spec, describe(error));
+    tally.fail(spec, textOfError(error));
   }
   const { suites, tests } = mocha.suite;
   for (const part of [...suites, ...tests]) if (!fileOf.has(part)) fileOf.set(part, spec);

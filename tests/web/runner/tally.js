@@ -22,7 +22,7 @@ export class Tally {
     });
     run.on("fail", (test, error) => {
       count(test, "failed");
-      this.fail(`${fileOf(test)}: ${test.fullTitle()}`, describe(error));
+      this.fail(`${fileOf(test)}: ${test.fullTitle()}`, textOfError(error));
     });
     // mocha itself does not count a skipped test as failed, so it is counted here.
     run.on("pending", (test) => {
@@ -37,7 +37,7 @@ export class Tally {
 }
 
 /** Returns the text of an error, with the actual and the expected value of a failed assertion. */
-export function describe(error) {
+export function textOfError(error) {
   const { actual, expected, stack, message } = Object(error);
   const text = String(stack ?? message ?? error);
   const head = text.includes(message) ? text : `${message}\n${text}`;

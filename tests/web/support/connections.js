@@ -92,7 +92,7 @@ export class ScriptedPeer extends RemoteEnd {
     return this.find((message) => message?.method === "rpc.hello" && !this.#answered.has(message.id));
   }
 
-  /** Responds to a hello of the library with a new port. Returns the test's end of the session. */
+  /** Responds to a hello of the library with a new port. Returns the `ScriptedSession` on the other port. */
   accept({ id }, { session = hexId("0"), ...members } = {}) {
     this.#answered.add(id);
     const { port1, port2 } = new MessageChannel();
@@ -120,7 +120,7 @@ export class ScriptedPeer extends RemoteEnd {
     return this.enter(this.received.find(isAnswer));
   }
 
-  /** Begins the session whose port is in the library's answer. Returns the test's end of the session. */
+  /** Begins the session whose port is in the library's answer. Returns the `ScriptedSession` on this port. */
   enter({ result }) {
     const end = new ScriptedSession(result.port);
     end.post({ jsonrpc: "2.0", method: "rpc.ping" });
@@ -137,7 +137,7 @@ export function scriptedPort() {
 
 /**
  * Sends a hello with another id, so that the library ends the old session and sends a new hello. Answers the new hello,
- * and returns the test's end of the new session.
+ * and returns the `ScriptedSession` of the new session.
  */
 export async function reconnect(scriptedPeer, { digit = 2, ...answer } = {}) {
   const known = scriptedPeer.received.filter((message) => message?.method === "rpc.hello").map(({ id }) => id);

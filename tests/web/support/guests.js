@@ -9,7 +9,7 @@ export const CLOSE = 1;
 export const CALL = 2;
 export const DATA = 3;
 
-const HEADER = 9;
+const HEADER_LENGTH = 9;
 const root = new URL("../../..", import.meta.url);
 
 /** Returns the names and URLs of the guests that respond to calls. */
@@ -26,10 +26,10 @@ export const odd = new URL("target/guests/odd.wasm", root);
 /** Returns the bytes of a frame: the magic, the type, the length and the payload. */
 export function frame(type, payload = new Uint8Array()) {
   const bytes = typeof payload === "string" ? new TextEncoder().encode(payload) : payload;
-  const whole = new Uint8Array(HEADER + bytes.length);
+  const whole = new Uint8Array(HEADER_LENGTH + bytes.length);
   whole.set([0x57, 0x49, 0x50, 0x43, type]);
   new DataView(whole.buffer).setUint32(5, bytes.length, true);
-  whole.set(bytes, HEADER);
+  whole.set(bytes, HEADER_LENGTH);
   return whole;
 }
 
@@ -92,12 +92,12 @@ export class Host {
     const at = magicIn(this.#unparsed);
     if (at > 0) this.text += latin1(this.#unparsed.subarray(0, at));
     this.#unparsed = this.#unparsed.subarray(at);
-    if (this.#unparsed.length < HEADER) return;
+    if (this.#unparsed.length < HEADER_LENGTH) return;
     const length = new DataView(this.#unparsed.buffer, this.#unparsed.byteOffset).getUint32(5, true);
-    if (this.#unparsed.length < HEADER + length) return;
-    const payload = this.#unparsed.slice(HEADER, HEADER + length);
+    if (this.#unparsed.length < HEADER_LENGTH + length) return;
+    const payload = this.#unparsed.slice(HEADER_LENGTH, HEADER_LENGTH + length);
     const type = this.#unparsed[4];
-    this.#unparsed = this.#unparsed.subarray(HEADER + length);
+    this.#unparsed = this.#unparsed.subarray(HEADER_LENGTH + length);
     return { type, payload };
   }
 

@@ -27,7 +27,10 @@ export async function isOpen(promise, ms = 30) {
   return (await Promise.race([settled, pause(ms).then(() => open)])) === open;
 }
 
-/** Waits until `condition` returns true. Fails with `message`, or with the text that it returns, after `ms` ms. */
+/**
+ * Waits until `condition` returns true. Fails after `ms` milliseconds with the text `message`. If `message` is a
+ * function, fails with the text that the function returns.
+ */
 export async function until(condition, message = "the condition was not met", ms = 20_000) {
   const deadline = Date.now() + ms;
   while (!condition()) {

@@ -149,7 +149,7 @@ export function randomValue(random, depth = 3) {
 
 const CALLS = ["echo", "fail", "notify", "batch", "stream", "transfer", "progress", "unknown"];
 
-/** Adds the methods that `randomCalls` uses. */
+/** Adds the methods that `randomCalls` uses. The peers in the fixtures already have methods with these names. */
 export function serveRandom(peer) {
   return peer
     .method("echo", ([value]) => value)

@@ -58,7 +58,7 @@ export function recordingDecoder(options) {
   );
   return {
     decoder,
-    /** The results in a comparable form. */
+    /** The result of `comparableResult` for the events until now. */
     get found() {
       return comparableResult(frames, concat(passed), recorded.truncated);
     },
@@ -73,6 +73,7 @@ export function decoded(pieces, options) {
   return recorded.found;
 }
 
+/** Returns the results of a decoder with all bytes in hexadecimal, so that tests can compare them. */
 export function comparableResult(frames, passthrough, truncated) {
   return { frames: frames.map(([type, payload]) => [type, hex(payload)]), passthrough: hex(passthrough), truncated };
 }

@@ -2,9 +2,9 @@
 //!
 //! The server starts with four threads. Each thread serves one connection until the connection is closed. The server
 //! starts another thread only if no thread is free, and counts a thread that is waking up as free. A browser opens six
-//! connections at once for the modules of a page. Often, the server then starts no thread for two of them, and the page
-//! never loads. Idle connections therefore occupy the four threads, so that the server starts a new thread for every
-//! other connection.
+//! connections at once for the modules of a page. Often, the server then starts no thread for two of these connections,
+//! and the page never loads. Idle connections therefore occupy the four threads, so that the server starts a new thread
+//! for every other connection.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};

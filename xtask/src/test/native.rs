@@ -12,7 +12,8 @@ use crate::test::Run;
 use crate::test::report::Verdict;
 use crate::toolchain::cargo;
 
-/// The time limit. This suite compiles more code than any other suite, and one of its tests takes half a minute.
+/// Maximum time of each `cargo test`. The suite `native` compiles more code than any other suite, and one of its tests
+/// takes half a minute.
 const LIMIT: Duration = Duration::from_secs(1_200);
 
 pub(super) fn run(suites: &Run<'_>) {
@@ -41,8 +42,8 @@ fn default_signals() -> &'static [&'static str] {
     if works.is_ok_and(|status| status.success()) { &WORDS } else { &[] }
 }
 
-/// Runs the attacks on the native library in full, if `--only` names the suite `hostile`. Without `--only`, the suite
-/// `native` runs these attacks with smaller counts.
+/// Runs the attacks on the native library in full, if `--only` names the suite `hostile` and `--engine` is absent.
+/// Without `--only`, the suite `native` runs these attacks with smaller counts.
 pub(super) fn hostile(suites: &Run<'_>) {
     if !suites.is_named || !suites.has_every_engine {
         return;

@@ -39,9 +39,9 @@ pub(super) fn js(suites: &Run<'_>) {
 /// The minutes for which the suite `liveness` hides a page if `--only` names the suite.
 const HIDDEN_MINUTES: &str = "10";
 
-/// Measures the time until the end of a peer is detected, in every engine and in Node. Measures each case twenty times
-/// if `--only` names the suite, and five times without `--only`. If `--only` names the suite, it also hides a page for
-/// ten minutes in every engine. These runs need little processor time, so they run at the same time as the others.
+/// Measures the time until the end of a peer is detected, in every engine and in Node. Measures each case five times.
+/// If `--only` names the suite, measures each case twenty times, and also hides a page for ten minutes in every engine.
+/// The runs with a hidden page need little processor time, so they run at the same time as the other runs.
 pub(super) fn liveness(suites: &Run<'_>) {
     let script = "tests/liveness/run.mjs";
     let runs = if suites.is_named { "20" } else { "5" };
@@ -65,6 +65,7 @@ pub(super) fn hostile(suites: &Run<'_>) {
     everywhere(suites, "hostile", "tests/hostile/run.mjs", prepare);
 }
 
+/// Runs a suite in each engine that `--engine` selects. If `--engine` is absent, also runs the suite in Node.
 fn everywhere(suites: &Run<'_>, suite: &str, script: &str, prepare: impl Fn(&Run<'_>) -> Result<Environment>) {
     for engine in suites.engines.clone() {
         in_browser(suites, suite, engine, prepare(suites), &[script, &engine.to_string()]);

@@ -78,8 +78,8 @@ pub(super) fn run(suites: &Run<'_>) {
             in_browser(suites, "peers-language-server", Engine::Chromium, environment, &script);
             node_part(suites, "libraries", prepared().map(|node| node.with("PORTWAY_PYTHON", &python)));
             let aria2 = aria2.ok();
-            let tapped = with_cli().map(|node| node.with("PORTWAY_PYLSP", python.with_file_name("pylsp")));
-            suites.suite("peers", "rust", tapped, |setup, environment| {
+            let with_server = with_cli().map(|node| node.with("PORTWAY_PYLSP", python.with_file_name("pylsp")));
+            suites.suite("peers", "rust", with_server, |setup, environment| {
                 let environment = aria2.iter().fold(environment, |all, aria2| all.with("PORTWAY_ARIA2", aria2));
                 native(setup, environment, &python)
             });
@@ -146,7 +146,8 @@ pub(super) fn python(setup: &Setup) -> Result<PathBuf> {
     let required = setup.workspace.read(REQUIREMENTS)?;
     let folder = setup.cache.path("python");
     let python = folder.join("bin/python");
-    // This file is written last, so an environment without it is incomplete.
+    // This file is a copy of the requirements, which is written last. If the copy is missing or differs, the
+    // environment is not complete.
     let installed = folder.join("requirements.txt");
     let is_complete = || fs::read_to_string(&installed).is_ok_and(|installed| installed == required) && python.exists();
     if is_complete() {

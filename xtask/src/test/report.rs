@@ -58,7 +58,7 @@ impl Verdict {
             }
         }
         let mut verdict = Self { counts, failures: failed_tests(&outcome.output), figures: Vec::new() };
-        verdict.check(outcome);
+        verdict.add_unreported_failure(outcome);
         verdict
     }
 
@@ -94,12 +94,12 @@ impl Verdict {
                 Self { counts, failures: failures.into_iter().map(show).collect(), figures }
             }
         };
-        verdict.check(outcome);
+        verdict.add_unreported_failure(outcome);
         Ok(verdict)
     }
 
     /// Adds a failure that no test has reported: a crash, a timeout, or a suite without tests.
-    fn check(&mut self, outcome: &Outcome) {
+    fn add_unreported_failure(&mut self, outcome: &Outcome) {
         let unexplained = if !outcome.success() && self.counts.failed == 0 {
             format!("the suite has failed ({})\n{}", outcome.describe(), tail(&outcome.output, 30))
         } else if self.counts.passed + self.counts.failed == 0 {

@@ -5,7 +5,7 @@ use std::process::Command;
 use portway::codec::wipc::{FrameType, encode};
 
 use crate::guests::guest;
-use crate::non_blocking::{
+use crate::standard_streams::{
     Subject, carries_100_megabytes_each_way, serves_under_node, serves_whenever_the_flag_is_set,
 };
 
@@ -24,7 +24,7 @@ const fn echo(command: fn() -> Command) -> Subject {
 const ECHO: Subject = echo(|| guest("ready echo").into_std());
 const ASYNC_ECHO: Subject = echo(|| guest("ready async echo").into_std());
 
-/// A guest that answers calls.
+/// A blocking guest that answers calls.
 const SERVER: Subject = Subject {
     command: || guest("ready serve").into_std(),
     // The server sends OPEN first.
@@ -36,6 +36,7 @@ const SERVER: Subject = Subject {
     answer: |payload| frame(FrameType::Call, &format!(r#"{{"jsonrpc":"2.0","id":"a","result":["{payload}"]}}"#)),
 };
 
+/// A guest with a peer on tokio, which also answers calls.
 const PEER: Subject = Subject { command: || guest("ready peer").into_std(), preamble: b"ready\n", ..SERVER };
 
 #[test]
