@@ -150,7 +150,32 @@ pub(crate) fn echo(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::echo;
+    use super::{Code, echo};
+
+    #[test]
+    fn k28_each_code_has_the_number_and_the_message_of_the_contract() {
+        let codes = [
+            (Code::SessionCreationFailed, "Session creation failed"),
+            (Code::WorkspaceAccessDenied, "Workspace access denied"),
+            (Code::SessionNotFound, "Session not found"),
+            (Code::SessionAlreadyTerminated, "Session already terminated"),
+            (Code::SessionNotReady, "Session not ready"),
+            (Code::AgentInitializationFailed, "Agent initialization failed"),
+            (Code::RequestNotFound, "Request not found"),
+            (Code::RequestAlreadyCompleted, "Request already completed"),
+            (Code::InteractionNotFound, "Interaction not found"),
+            (Code::InteractionAlreadyResponded, "Interaction already responded"),
+            (Code::ResponseValidationFailed, "Response validation failed"),
+            (Code::FileModificationFailed, "File modification failed"),
+            (Code::ToolExecutionTimeout, "Tool execution timeout"),
+            (Code::Configuration, "Configuration error"),
+            (Code::ResourceExhausted, "Resource exhausted"),
+            (Code::SessionInUse, "Session is currently in use by another client"),
+        ];
+        for ((code, message), number) in codes.into_iter().zip(1..) {
+            assert_eq!((code.number(), code.message()), (-32_000 - number, message));
+        }
+    }
 
     #[test]
     fn an_echo_has_at_most_100_characters() {

@@ -20,6 +20,9 @@ use crate::backend::rules::RulesBackend;
 use crate::rules::RuleSet;
 use crate::server::{Server, ServerOptions};
 
+/// Maximum number of threads that read and write the files of workspaces, and the standard streams.
+const MAX_BLOCKING_THREADS: usize = 16;
+
 /// The options of the command.
 #[derive(Debug)]
 pub struct Options {
@@ -64,12 +67,15 @@ pub enum BackendOptions {
 pub fn serve(options: Options) -> ExitCode {
     let level = options.log_level.parse().unwrap_or(LevelFilter::WARN);
     tracing_subscriber::fmt().with_writer(stdio::stderr).with_max_level(level).with_target(false).init();
-    let served = Builder::new_current_thread().enable_all().build().and_then(|runtime| {
-        let served = runtime.block_on(run(options));
-        // A thread of the runtime may be blocked in a write to the client.
-        runtime.shutdown_background();
-        served
-    });
+    let served =
+        Builder::new_current_thread().enable_all().max_blocking_threads(MAX_BLOCKING_THREADS).build().and_then(
+            |runtime| {
+                let served = runtime.block_on(run(options));
+                // A thread of the runtime may be blocked in a write to the client.
+                runtime.shutdown_background();
+                served
+            },
+        );
     match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(problem) => {

@@ -1,5 +1,5 @@
-//! `cargo xtask bench --only kaiak`: the times of `kaiak find` and `kaiak fix` on a generated tree of 600 files. The time
-//! of `kaiak fix` is compared with that of Tomcat's migration tool.
+//! `cargo xtask bench --only kaiak`: the times of `kaiak find` and `kaiak fix` on a generated tree of 600 files. The
+//! time of `kaiak fix` is compared with that of Tomcat's migration tool.
 
 use std::fmt::Write;
 use std::fs;

@@ -29,28 +29,29 @@ pub(crate) fn ensure(workspace: &Workspace) -> Result<PathBuf> {
     check_node()?;
     let _lock = lock(&workspace.path("target/npm.lock"))?;
     if !is_installed(workspace)? {
-        step("npm packages: npm ci", || install(&workspace.root, &workspace.log("npm")))?;
+        step("npm packages: npm ci", || install(&workspace.root, "ci", &workspace.log("npm")))?;
     }
     Ok(programs)
 }
 
 /// Installs the packages of the suite `environments` into the cache, unless they are installed. Returns their folder.
 pub(crate) fn environments(workspace: &Workspace, cache: &Cache) -> Result<PathBuf> {
-    into_cache(workspace, cache, "environments")
+    into_cache(workspace, cache, "environments", "ci")
 }
 
 /// Installs the packages of the suite `peers` into the cache, unless they are installed. Returns their folder.
 pub(crate) fn peers(workspace: &Workspace, cache: &Cache) -> Result<PathBuf> {
-    into_cache(workspace, cache, "peers")
+    into_cache(workspace, cache, "peers", "ci")
 }
 
 /// Installs the packages of the suite `kaiak-agents` into the cache, unless they are installed. Returns their folder.
 pub(crate) fn kaiak_agents(workspace: &Workspace, cache: &Cache) -> Result<PathBuf> {
-    into_cache(workspace, cache, "kaiak-agents")
+    // The lock file omits the packages for other systems that the registry does not have. `npm ci` refuses it.
+    into_cache(workspace, cache, "kaiak-agents", "install")
 }
 
-/// Installs the packages of the lock file in `tests/<suite>`.
-fn into_cache(workspace: &Workspace, cache: &Cache, suite: &str) -> Result<PathBuf> {
+/// Installs the packages of the lock file in `tests/<suite>` by a command of npm: `ci` or `install`.
+fn into_cache(workspace: &Workspace, cache: &Cache, suite: &str, npm_command: &str) -> Result<PathBuf> {
     let required = workspace.read(&format!("tests/{suite}/package-lock.json"))?;
     let folder = cache.path(suite);
     // This file is a copy of the lock file, which is written after the installation. If the copy is missing or differs,
@@ -68,16 +69,17 @@ fn into_cache(workspace: &Workspace, cache: &Cache, suite: &str) -> Result<PathB
             fs::copy(workspace.path("tests").join(suite).join(file), folder.join(file))?;
         }
         let log = workspace.log(&format!("npm-{suite}"));
-        step(&format!("npm packages of the suite {suite}: npm ci"), || install(&folder, &log))?;
+        let title = format!("npm packages of the suite {suite}: npm {npm_command}");
+        step(&title, || install(&folder, npm_command, &log))?;
         fs::write(&installed, required)?;
     }
     Ok(folder)
 }
 
 /// Installs the packages of the lock file in `folder`. Install scripts are disabled, because no package needs them.
-fn install(folder: &Path, log: &Path) -> Result<()> {
+fn install(folder: &Path, npm_command: &str, log: &Path) -> Result<()> {
     let mut command = Environment::default().command("npm", folder)?;
-    command.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]);
+    command.args([npm_command, "--ignore-scripts", "--no-audit", "--no-fund"]);
     run_ok(&mut command, log, NPM_TIMEOUT)
         .context("the npm packages could not be installed; does `npm ping` succeed?")?;
     Ok(())

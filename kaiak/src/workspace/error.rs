@@ -23,6 +23,8 @@ pub enum ErrorKind {
     TooLarge,
     /// The file is binary, or is not UTF-8.
     NotText,
+    /// A search in the file has taken too long.
+    TooSlow,
     /// The mode of the file forbids all users to write it.
     ReadOnly,
     /// The system has reported an error.

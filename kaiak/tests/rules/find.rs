@@ -172,3 +172,16 @@ fn a_pattern_that_other_engines_match_in_exponential_time_ends() {
     assert_eq!(project.places(), []);
     assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
 }
+
+#[test]
+fn a_search_whose_time_is_quadratic_ends_and_names_the_rule() {
+    let project = Project::new(&(content_rule("slow", "(?s)a.*b|a") + &content_rule("other", "x")))
+        .with("a.txt", "a".repeat(2_000_000))
+        .with("x.txt", "x");
+    let start = Instant::now();
+    let findings = find(&project.load().0, &project.workspace()).unwrap();
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+    let problems: Vec<_> = findings.problems.iter().map(ToString::to_string).collect();
+    assert_eq!(problems, ["a.txt: the search of the rule slow takes too long, so the file is skipped"]);
+    assert_eq!(findings.incidents.len(), 1);
+}

@@ -142,7 +142,7 @@ fn an_answer_without_the_id_of_a_question_is_answered_with_32602() {
 }
 
 #[test]
-fn silence_denies_and_sends_interaction_timeout_and_a_late_answer_gets_32010() {
+fn k26_silence_denies_and_sends_interaction_timeout_and_a_late_answer_gets_32010() {
     let (server, mut client) = stdio_with(&["--interaction-timeout", "1"]);
     server.put("src/A.java", SERVLET);
     let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));

@@ -96,7 +96,7 @@ fn a_denied_tool_never_runs_and_its_status_is_denied() {
 }
 
 #[test]
-fn a_rule_without_a_mechanical_fix_is_a_recoverable_error_and_the_next_incident_is_fixed() {
+fn k25_a_rule_without_a_mechanical_fix_is_a_recoverable_error_and_the_next_incident_is_fixed() {
     let (server, mut client) = stdio();
     server.put("src/A.java", "import javax.servlet.Filter;\nlegacyCall();\n");
     client.configure(&json!({ "permissions": { "tool_permissions": { "write_file": "allow" } } }));

@@ -11,7 +11,7 @@ fn delete(session_id: &str, force: bool) -> Value {
 }
 
 #[test]
-fn k15_k32_an_unknown_uuid_creates_a_session_that_later_requests_reuse() {
+fn k15_k30_k32_an_unknown_uuid_creates_a_session_that_later_requests_reuse() {
     let (_server, mut client) = stdio();
     for _ in 0..3 {
         let response = client.call("kaiak/generate_fix", &fix(SESSION, &["by-hand"]));
@@ -195,4 +195,19 @@ fn one_session_too_many_is_answered_with_32001() {
     assert_eq!(response["error"]["data"]["reason"], "too-many-sessions");
     client.call("kaiak/delete_session", &delete(SESSION, false));
     assert_eq!(client.call("kaiak/generate_fix", &fix(OTHER_SESSION, &["by-hand"]))["result"]["status"], "completed");
+}
+
+#[test]
+fn a_thousand_idle_sessions_need_less_than_50_mb() {
+    let (server, mut client) = stdio();
+    for number in 0..1_000 {
+        let session = format!("550e8400-e29b-41d4-a716-{number:012}");
+        let response = client.call("kaiak/generate_fix", &fix(&session, &["by-hand"]));
+        assert_eq!(response["result"]["status"], "completed", "{response}");
+    }
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.process.id())).unwrap();
+    let memory = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    let kilobytes: u64 = memory.trim().trim_end_matches(" kB").parse().unwrap();
+    println!("{kilobytes} kB with 1 000 idle sessions");
+    assert!(kilobytes < 50_000, "{kilobytes} kB");
 }

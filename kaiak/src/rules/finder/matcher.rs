@@ -3,18 +3,31 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use regex::{RegexSet, RegexSetBuilder};
 
 use super::{Hits, Place, SearchId};
 use crate::rules::java_imports::{self, Import, imports};
 use crate::rules::ruleset::condition::Search;
+use crate::rules::ruleset::pattern::Pattern;
 use crate::rules::ruleset::{Rule, RuleSet};
 use crate::workspace::RelativePath;
 
 /// Maximum size in bytes of a compiled set of patterns, and of the states that its searches cache. Without a set, each
 /// search runs on each file.
 const MAX_SET_BYTES: usize = 64 * 1024 * 1024;
+
+/// Maximum time of one search in one file. Each match is found in linear time, but the sum of all matches of a pattern
+/// such as `a.*b|a` is quadratic.
+const MAX_SEARCH_TIME: Duration = Duration::from_secs(3);
+
+/// The number of matches between two readings of the clock.
+const MATCHES_PER_READING: usize = 16;
+
+/// The error of a search that has taken longer than [`MAX_SEARCH_TIME`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TooSlow;
 
 /// The searches of all rules.
 #[derive(Debug)]
@@ -113,25 +126,31 @@ impl Matcher {
     }
 
     /// Returns the places in a file, by search. Without `text`, only searches by path find places.
-    pub(crate) fn hits(&self, rules: &RuleSet, interest: &Interest<'_>, text: Option<&str>) -> Hits {
+    ///
+    /// # Errors
+    /// The id of a rule whose search takes too long.
+    pub(crate) fn hits(&self, rules: &RuleSet, interest: &Interest<'_>, text: Option<&str>) -> Result<Hits, String> {
         let path = interest.path;
         let mut ids = self.files.matches(path.file_name());
         ids.extend(self.files.matches(&format!("/{path}")));
         ids.sort_unstable();
         ids.dedup();
         let mut hits: Hits = Vec::new();
-        let mut add = |id: SearchId, places: Vec<Place>| {
+        let add = |hits: &mut Hits, id: SearchId, text: &str| {
+            let places = search(rules, id).map_or_else(|| Ok(Vec::new()), |one| search_places(one, path, text));
+            let places = places.map_err(|TooSlow| rules.rule(id.rule).map(Rule::id).unwrap_or_default().to_owned())?;
             if !places.is_empty() {
                 hits.push((id, places));
             }
+            Ok::<_, String>(())
         };
         for id in ids {
-            add(id, search(rules, id).map(|one| search_places(one, path, "")).unwrap_or_default());
+            add(&mut hits, id, "")?;
         }
-        let Some(text) = text else { return hits };
+        let Some(text) = text else { return Ok(hits) };
         for group in interest.contents.iter().filter_map(|index| self.contents.get(*index)) {
             for id in group.set.matches(text) {
-                add(id, search(rules, id).map(|one| search_places(one, path, text)).unwrap_or_default());
+                add(&mut hits, id, text)?;
             }
         }
         if interest.has_imports {
@@ -146,17 +165,15 @@ impl Matcher {
                     by_search.entry(id).or_default().push(place.clone());
                 }
             }
-            let is_certain = self.imports.set.is_some();
             for (id, places) in by_search {
-                let certain = if is_certain {
-                    places
+                if self.imports.set.is_some() {
+                    hits.push((id, places));
                 } else {
-                    search(rules, id).map(|one| search_places(one, path, text)).unwrap_or_default()
-                };
-                add(id, certain);
+                    add(&mut hits, id, text)?;
+                }
             }
         }
-        hits
+        Ok(hits)
     }
 }
 
@@ -165,23 +182,30 @@ fn search(rules: &RuleSet, id: SearchId) -> Option<&Search> {
 }
 
 /// Returns the places that one search finds in a file.
-pub(crate) fn search_places(search: &Search, path: &RelativePath, text: &str) -> Vec<Place> {
-    let applies = |files: &crate::rules::ruleset::pattern::Pattern| files.matches_path(path.as_str(), path.file_name());
-    match search {
+pub(crate) fn search_places(search: &Search, path: &RelativePath, text: &str) -> Result<Vec<Place>, TooSlow> {
+    let applies = |files: &Pattern| files.matches_path(path.as_str(), path.file_name());
+    let mut lines = Lines::new(text);
+    let places = match search {
         Search::File(pattern) if applies(pattern) => vec![Place { range: 0..0, line: None }],
         Search::Content { pattern, files, .. } if files.as_ref().is_none_or(applies) => {
-            let mut lines = Lines::new(text);
-            let found = pattern.regex().find_iter(text).filter(|found| !found.is_empty());
-            found.map(|found| Place { range: found.range(), line: Some(lines.at(found.start())) }).collect()
+            let start = Instant::now();
+            let mut places = Vec::new();
+            for found in pattern.regex().find_iter(text).filter(|found| !found.is_empty()) {
+                places.push(Place { range: found.range(), line: Some(lines.at(found.start())) });
+                if places.len() % MATCHES_PER_READING == 0 && start.elapsed() > MAX_SEARCH_TIME {
+                    return Err(TooSlow);
+                }
+            }
+            places
         }
         Search::Import { pattern, .. } if java_imports::is_java(path.file_name()) => {
-            let mut lines = Lines::new(text);
             let found = imports(text);
             let found = found.iter().filter(|import| import.names().iter().any(|name| pattern.regex().is_match(name)));
             found.map(|import| place_of_import(import, &mut lines)).collect()
         }
         _ => Vec::new(),
-    }
+    };
+    Ok(places)
 }
 
 /// Returns the place of the name of an import.

@@ -170,7 +170,7 @@ fn scan_file(
     } else {
         None
     };
-    let hits = matcher.hits(rules, &interest, text.as_deref());
+    let hits = matcher.hits(rules, &interest, text.as_deref()).map_err(|rule| too_slow(path, &rule))?;
     Ok((text, hits))
 }
 
@@ -182,10 +182,16 @@ fn line_at(text: &str, offset: usize) -> &str {
     text.get(start..end).unwrap_or_default().trim_end_matches('\r')
 }
 
-/// Returns the places of some searches of one rule in one file.
+/// Returns the error of a file in which the search of a rule takes too long.
+pub(crate) fn too_slow(path: &RelativePath, rule: &str) -> WorkspaceError {
+    let message = format!("the search of the rule {rule} takes too long, so the file is skipped");
+    WorkspaceError::new(ErrorKind::TooSlow, path.as_str(), message)
+}
+
+/// Returns the places of some searches of one rule in one file. A search that takes too long finds no place.
 pub(crate) fn places_of_rule(rule: &Rule, searches: &[usize], path: &RelativePath, text: &str) -> Vec<Place> {
     let searches = searches.iter().filter_map(|index| rule.searches.get(*index));
-    let mut places: Vec<_> = searches.flat_map(|search| search_places(search, path, text)).collect();
+    let mut places: Vec<_> = searches.filter_map(|search| search_places(search, path, text).ok()).flatten().collect();
     places.sort_by_key(|place| (place.range.start, place.range.end));
     places.dedup();
     places

@@ -7,7 +7,7 @@ use std::fmt::{self, Display};
 use super::Risk;
 use super::edit::{self, Fixed, Subject};
 use super::proposal::Proposal;
-use crate::rules::finder::scan_files;
+use crate::rules::finder::{scan_files, too_slow};
 use crate::rules::ruleset::{Rule, RuleSet};
 use crate::workspace::{ErrorKind, RelativePath, Workspace, WorkspaceError};
 
@@ -251,7 +251,13 @@ fn fix_file(
             break;
         }
         let matcher = rules.matcher();
-        let hits = matcher.hits(rules, &matcher.interest(rules, &path), Some(&text));
+        let hits = match matcher.hits(rules, &matcher.interest(rules, &path), Some(&text)) {
+            Ok(hits) => hits,
+            Err(rule) => {
+                plan.problems.push(too_slow(&found.path, &rule));
+                return;
+            }
+        };
         indices = hits.into_iter().map(|(id, _)| id.rule).filter(|index| active.contains_key(index)).collect();
     }
     let left = left.into_iter().filter_map(|((index, line), reason)| {

@@ -130,7 +130,7 @@ impl Error for LoadError {
 
 /// A rule as it is written.
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "a mapping")]
 struct RawRule {
     #[serde(rename = "ruleID")]
     rule_id: String,
