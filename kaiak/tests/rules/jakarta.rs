@@ -96,7 +96,11 @@ fn the_application_is_fixed_except_for_a_version_that_is_a_property() {
     let read = |path: &str| fs::read_to_string(root.join(path)).unwrap();
     let pom = read("pom.xml");
     assert!(pom.contains("<artifactId>jakarta.servlet-api</artifactId>\n      <version>5.0.0</version>"));
-    assert!(pom.contains("javax.measure") && pom.contains("<artifactId>javax.annotation-api</artifactId>") && pom.contains("<version>2.1<"));
+    assert!(
+        pom.contains("javax.measure")
+            && pom.contains("<artifactId>javax.annotation-api</artifactId>")
+            && pom.contains("<version>2.1<")
+    );
     let web = read("src/main/webapp/WEB-INF/web.xml");
     assert!(web.contains("https://jakarta.ee/xml/ns/jakartaee/web-app_5_0.xsd\"\n         version=\"5.0\">"), "{web}");
     assert!(web.contains("javax.sql.DataSource") && web.contains("<?xml version=\"1.0\""));
