@@ -130,10 +130,11 @@ export function webSocketTransport(url, options = {}) {
 
   function send(message, transfer) {
     if (transfer?.length > 0) throw new TypeError("a WebSocket cannot transfer objects");
-    const text = Array.isArray(message) ? `[${message.map(exactText)}]` : exactText(message);
+    const isBatch = Array.isArray(message);
+    const messages = isBatch ? message : [message];
+    const text = isBatch ? `[${message.map(exactText)}]` : exactText(message);
     checkLength(text.length);
-    const messages = [message].flat();
-    const ids = messages.map(({ id }) => id);
+    const ids = () => messages.map(({ id }) => id);
     const isAnswer = !messages.some(isCall);
     const hasCalls = messages.some(isRequest);
     // Only these messages are limited or queued. All other messages are answers, whose number the peer determines, or
@@ -141,7 +142,7 @@ export function webSocketTransport(url, options = {}) {
     const isOwn = !isAnswer && !messages.every(isProtocol);
     if (isReady && socket.readyState === OPEN) {
       if (isOwn && isOver(MAX_UNWRITTEN_BYTES)) throw new SocketError("congested", "the peer does not read");
-      post(text, hasCalls ? ids : []);
+      post(text, hasCalls ? ids() : []);
       // A peer that sends requests, and does not read their answers, could fill the memory.
       if (isAnswer && isOver(2 * MAX_UNWRITTEN_BYTES)) giveUp("the peer does not read");
       if (hasCalls) life.watch();
@@ -151,7 +152,7 @@ export function webSocketTransport(url, options = {}) {
         throw new SocketError("session-ended", "notifications do not wait for a connection");
       if (!hasRoom(text)) dropEnded();
       if (!hasRoom(text)) throw new SocketError("too-many-calls", "too many messages wait");
-      waiting.push([ids, text]);
+      waiting.push([ids(), text]);
     }
   }
 
