@@ -18,7 +18,8 @@ const types = {
   ".wasm": "application/wasm",
 };
 
-// The page runs only scripts of this server. Its compiler is wasm, which the build worker starts from a blob.
+// The page runs only scripts of this server and its compiler, esbuild. esbuild is wasm, and starts its worker from a
+// blob.
 const pagePolicy = [
   "default-src 'none'",
   "script-src 'self' 'wasm-unsafe-eval' blob:",

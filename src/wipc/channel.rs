@@ -416,7 +416,7 @@ impl Receiver {
                 Event::Passthrough(bytes) => {
                     emit_passthrough(&mut self.on_passthrough, bytes);
                 }
-                // `Oversize` and `Dropped` occur only with a limit for `CALL` frames, which this decoder does not have.
+                // `Oversize` and `Dropped` occur only after `Decoder::with_max_call`, which is not used here.
                 // `Truncated` occurs only after the end of the input.
                 Event::Oversize { .. } | Event::Dropped { .. } | Event::Truncated { .. } => {}
             }
@@ -452,7 +452,7 @@ impl Receiver {
     }
 }
 
-/// Calls the function of the application. Only the panic hook reports a panic of this function.
+/// Calls the listener of the application. A panic of the listener is caught, and only the panic hook reports it.
 fn emit_passthrough(listener: &mut Option<Box<OnPassthrough>>, bytes: &[u8]) {
     if let Some(listener) = listener {
         let _ = catch_unwind(AssertUnwindSafe(|| listener(bytes)));

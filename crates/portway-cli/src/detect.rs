@@ -15,7 +15,8 @@ pub(crate) struct Detector {
 }
 
 impl Detector {
-    /// Creates a detector. A line longer than `max_line_bytes` is noise unless it begins with a message.
+    /// Creates a detector. If a line is longer than `max_line_bytes`, its beginning is noise, unless a JSON-RPC message
+    /// begins there.
     pub(crate) const fn new(max_line_bytes: usize) -> Self {
         Self { buffer: Vec::new(), searched: 0, max_line_bytes }
     }
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_and_a_blank_line_among_lines_belong_to_a_frame() {
+    fn a_complete_header_after_lines_begins_a_frame() {
         let lines = "{\"jsonrpc\":\"2.0\",\"level\":30}\n\nContent-Length: none\nContent-Length: 5\nfive\nContent\n";
         for header in ["Content-Length: 2\r\n\r\n", "content-length:2\nContent-Type: x\n\n"] {
             let stream = format!("{lines}{header}{{}}\n");

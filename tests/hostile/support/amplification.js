@@ -23,8 +23,8 @@ const ALWAYS_ALLOWED_BYTES = 1_024;
 globalThis.measured = [];
 
 /**
- * Compares a measurement with its row of bounds.json. `isStated` is true if the row states the figures of this engine.
- * In other engines, the sent bytes and the blocking must not exceed `maxSent` and `maxBlocked`, the limits of all rows.
+ * Compares a measurement with its row of bounds.json. `isStated` is true if the figures of the row are for this engine.
+ * In another engine, the limits `maxSent` and `maxBlocked` of bounds.json apply to every row instead.
  */
 export function check({ id, where, what, ...row }, { bytesIn, bytesOut, ms, retainedBytes }, isStated) {
   const sentPerByte = Math.max(0, bytesOut - ALWAYS_ALLOWED_BYTES) / bytesIn;

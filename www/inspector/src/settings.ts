@@ -9,7 +9,10 @@ const MIB = 1024 * 1024;
 
 const NO_NAMES = {};
 
-/** The same code has different names in different applications, so only the user can choose the table. */
+/**
+ * The names of error codes in each profile. The same error code has different names in different applications, so the
+ * user chooses the profile.
+ */
 const PROFILES: Readonly<Record<string, Options["codeNames"]>> = { "JSON-RPC": NO_NAMES, Wiggum: wiggum, Kaiak: kaiak };
 
 type NumberOption = "limit" | "dropChunkSize";

@@ -13,7 +13,7 @@ pub(super) enum Kind {
     Notification,
     Result,
     Error,
-    /// The message is not JSON-RPC, or bytes are not a message.
+    /// A message that is not JSON-RPC, or bytes that are not a message.
     Invalid,
 }
 

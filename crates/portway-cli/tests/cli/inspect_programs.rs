@@ -32,7 +32,7 @@ fn message(link: &str, text: &str) -> Value {
 }
 
 #[test]
-fn a_line_of_a_program_cannot_end_the_records_of_a_page() -> Test {
+fn an_invalid_line_of_a_program_does_not_end_the_stream_to_the_page() -> Test {
     let (mut inspecting, socket, _folder) = start()?;
     let mut page = inspecting.records()?;
     let mut program = UnixStream::connect(&socket)?;

@@ -11,7 +11,7 @@ use crate::rules::finder::{scan_files, too_slow};
 use crate::rules::ruleset::{Rule, RuleSet};
 use crate::workspace::{ErrorKind, RelativePath, Workspace, WorkspaceError};
 
-/// Maximum number of times that all rules are applied to a file. A fix can create a place for another rule.
+/// Maximum number of times that all rules are applied to a file. After a fix, another rule may find a place.
 const MAX_PASSES: usize = 8;
 
 /// The rule whose places are fixed, and the places.
@@ -36,7 +36,7 @@ impl<'a> Target<'a> {
 /// Options of fixes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FixOptions {
-    /// Whether a wildcard import of a package of which only some classes move is renamed too. By default, it stays.
+    /// Whether wildcard imports of a package are renamed if only some of its classes move. By default, they are not.
     pub mixed_wildcards: bool,
 }
 
@@ -142,7 +142,7 @@ impl FixPlan {
     }
 }
 
-/// A file with places, as it was found.
+/// A file in which rules have found places, with its text before the fixes.
 struct Found {
     path: RelativePath,
     text: String,
@@ -179,7 +179,8 @@ fn plan(
             Err(error) => plan.problems.push(error),
         }
     }
-    // A fix may create a place of another rule, so a rule whose searches are alternatives is active without a place.
+    // A rule that needs only one of its searches is active even without a place, because the fix of another rule may
+    // create one. Each other rule is active only if its condition is true before the fixes.
     let active: BTreeMap<usize, Vec<usize>> = rules
         .rules()
         .enumerate()
@@ -240,12 +241,12 @@ fn fix_file(
                 risk = risk.max(new_risk);
             }
         }
-        // With a line, one pass is enough, because another pass could change a place that has moved to this line.
+        // With a line, only one pass is made. Before a second pass, another place may have moved to this line.
         if !has_changed || line.is_some() {
             break;
         }
         if pass == MAX_PASSES {
-            let reason = "the file stays, since the fixes of its rules change the results of each other";
+            let reason = "the file was not changed, because its rules change the results of each other again and again";
             (path, text, risk) = (found.path.clone(), found.text.clone(), None);
             left = fixed.iter().map(|(index, _)| ((*index, None), reason.to_owned())).collect();
             break;
