@@ -56,8 +56,45 @@ describe("the error of a call over a WebSocket", () => {
     assert.equal(error.reason, "peer-gone");
     assert.equal(error.cause.name, "SyntaxError");
     assert.include(error.message, `the attempt to connect to ftp://127.0.0.1/ has failed: ${error.cause.message}`);
-    assert.deepEqual(error.data, { code: 1006, reason: "", wasClean: false });
+    assert.deepEqual(error.data, { code: 1006, reason: error.cause.message, wasClean: false });
     assert.equal(named("onEnd").length, 1);
+  });
+
+  it("contains no password and no query of an invalid URL", async () => {
+    const { peer } = connectTo("wss://ada:secret@127.0.0.1:99999/?ticket=secret");
+    const error = await rejection(peer.request("echo", []));
+    assert.include(error.message, "the attempt to connect to wss://127.0.0.1:99999/ has failed");
+    assert.notInclude(error.message, "secret");
+  });
+
+  it("is soon known if the class of the socket emits `error` without `close`", async () => {
+    class Failing extends EventTarget {
+      readyState = 0;
+      bufferedAmount = 0;
+      constructor() {
+        super();
+        queueMicrotask(() => this.dispatchEvent(Object.assign(new Event("error"), { error: new Error("refused") })));
+      }
+      close() {}
+    }
+    const { peer, named } = connectTo(deadUrl, { WebSocket: Failing });
+    await until(() => named("onRetry").length > 2, "the attempts did not fail", 5_000);
+    assert.equal(named("onRetry")[0].cause.message, "refused");
+    const { peer: single } = connectTo(deadUrl, { WebSocket: Failing, reconnect: false });
+    assert.include((await rejection(single.request("add"))).message, "has failed: refused");
+    peer.destroy();
+  });
+
+  it("contains one of two failures, if a function throws and another one rejects", async () => {
+    const options = {
+      protocols() {
+        throw new Error("no protocols");
+      },
+    };
+    const { peer, named } = connectTo(() => Promise.reject(new Error("no ticket")), options);
+    await until(() => named("onRetry").length > 0);
+    const error = await rejection(peer.request("add", [], { timeout: 50 }));
+    assert.match(error.message, /has failed: no (ticket|protocols)/);
   });
 
   it("contains the URL and the code after a lost connection, and is printed as a CallError", async () => {

@@ -83,7 +83,7 @@ describe("webSocketTransport", () => {
 
   it("throws if there is no WebSocket class, and names the package that has one", () => {
     const { WebSocket } = globalThis;
-    const text = "WebSocket must be a class or function, such as that of `npm install ws`, got";
+    const text = "WebSocket must be a class or function, like that of `npm install ws`, got";
     try {
       globalThis.WebSocket = undefined;
       throws(() => webSocketTransport(url), TypeError, `${text} null`);

@@ -50,14 +50,15 @@ async function refusal(port, options) {
   return response.statusCode;
 }
 
+const upgradeRequest = (port) =>
+  `GET / HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
+  "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+
 /** Opens a TCP connection, and requests the upgrade. The connection never answers a ping. */
 async function openMute(port) {
   const socket = connect(port, "127.0.0.1");
   afterThisTest(() => socket.destroy());
-  socket.write(
-    `GET / HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
-      "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
-  );
+  socket.write(upgradeRequest(port));
   await once(socket, "readable");
   return socket.resume();
 }
@@ -126,6 +127,34 @@ describe("the server in Node of docs/websocket-server.md", function () {
       assert.deepEqual(neighbour.received, [SUM]);
       assert.isNull(child.exitCode);
     });
+
+  it("continues after an invalid frame in one packet with the request for the connection", async () => {
+    const { port, child, output } = await startServer();
+    const socket = connect(port, "127.0.0.1");
+    afterThisTest(() => socket.destroy());
+    // The frame has no mask.
+    socket.write(Buffer.concat([Buffer.from(upgradeRequest(port)), Buffer.from([0x81, 2, 0x7b, 0x7d])]));
+    socket.resume();
+    await once(socket, "close");
+    const { socket: next, received } = await open(port);
+    next.send(ADD);
+    await until(() => received.length === 1);
+    assert.deepEqual(received, [SUM]);
+    assert.isNull(child.exitCode, output.err);
+  });
+
+  it("answers a request in one packet with the request for the connection", async () => {
+    const { port } = await startServer();
+    const socket = connect(port, "127.0.0.1");
+    afterThisTest(() => socket.destroy());
+    const text = Buffer.from(ADD);
+    // The mask consists of zeros, so it does not change the text.
+    const frame = Buffer.concat([Buffer.from([0x81, 0x80 + text.length, 0, 0, 0, 0]), text]);
+    socket.write(Buffer.concat([Buffer.from(upgradeRequest(port)), frame]));
+    let response = "";
+    socket.on("data", (data) => (response += data.toString("latin1")));
+    await until(() => response.includes(JSON.stringify(SUM)), "the request was not answered");
+  });
 
   it("ends its pending calls, and aborts its handlers, when the client disconnects", async () => {
     const methods = 'peer.method("add"';

@@ -66,6 +66,6 @@ describe("a client over a slow WebSocket", () => {
     let next;
     for (let attempt = 1; attempt <= 5 && waitsOf([(next = await callOnce())])[0] !== 100; attempt++);
     assert.deepEqual(waitsOf([next]), [100]);
-    assert.include(next.message, "raise the option heartbeat");
+    assert.include(next.message, "raise heartbeat");
   });
 });

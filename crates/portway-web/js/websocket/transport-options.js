@@ -8,7 +8,7 @@ export const STRINGS = ["a string, an object, an array or a function"];
 export const URL_OR_FUNCTION = "a string, a URL object or a function";
 /** The parameters of `checkValue` for each option. */
 export const OPTIONS = {
-  WebSocket: ["a class or function, such as that of `npm install ws`"],
+  WebSocket: ["a class or function, like that of `npm install ws`"],
   protocols: STRINGS,
   first: STRINGS,
   connectTimeout: ["a number of milliseconds", 0],

@@ -110,7 +110,7 @@ export function webSocketTransport(url, options = {}) {
     () => (socket._socket?.bytesRead ?? 0) - (socket._socket?._handle?.writeQueueSize ?? 0) - socket.bufferedAmount,
     (isPortway) =>
       socket.send(JSON.stringify({ jsonrpc: "2.0", method: "rpc.ping", id: isPortway ? undefined : PING_ID })),
-    (ms) => giveUp(`no answer to rpc.ping within ${ms} ms (for slow large messages, raise the option heartbeat)`),
+    (ms) => giveUp(`no answer to rpc.ping within ${ms} ms (for slow messages, raise heartbeat)`),
   );
 
   // Messages.
@@ -219,7 +219,7 @@ export function webSocketTransport(url, options = {}) {
     let login;
     try {
       [address, names = [], login] = await Promise.all(
-        [url, protocols, first].map((value) => (typeof value === "function" ? value() : value)),
+        [url, protocols, first].map(async (value) => (typeof value === "function" ? value() : value)),
       );
       checkValue("url", address, URL_OR_FUNCTION);
       checkValue("protocols", names, ...STRINGS);
@@ -235,7 +235,8 @@ export function webSocketTransport(url, options = {}) {
       socket = new WebSocket(address, names);
     } catch (error) {
       // The URL or a subprotocol is invalid, or the page may not connect to the URL. Another attempt would fail, too.
-      return end(failure(""), error);
+      // The message of the error may contain the URL with its secrets.
+      return end(failure(`${error.message}`.replace(address, "")), error);
     }
     socket.binaryType = "arraybuffer";
     tell(transport.onSocket, socket);
@@ -243,7 +244,8 @@ export function webSocketTransport(url, options = {}) {
       open: () => begin(`${address}`, login),
       message: (event) => onData(event.data),
       close: ({ code, reason, wasClean }) => lost({ code, reason, wasClean }, cause),
-      error: ({ error }) => (cause = error),
+      // Some classes emit no `close` after the failure of an attempt.
+      error: ({ error }) => (isReady ? (cause = error) : giveUp("", error)),
     });
   }
 
