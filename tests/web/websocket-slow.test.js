@@ -3,6 +3,7 @@
 import { assert } from "chai";
 import { connectTo, requestsIn, startServer } from "./support/sockets.js";
 import { inNode } from "./support/portway.js";
+import { afterThisTest } from "./support/cleanup.js";
 import { pause, rejection, until } from "./support/outcomes.js";
 
 /** The times within which the ends by the heartbeat expected an answer, in ms. */
@@ -31,6 +32,25 @@ describe("a client over a slow WebSocket", () => {
       assert.isAtLeast(waits.length, 1);
       assert.isAtMost(waits.length, 4);
       assert.deepEqual(waits, [500, 1_000, 2_000, 4_000].slice(0, waits.length));
+    });
+
+  if (inNode)
+    it("ends the connection if only pings of the WebSocket protocol arrive", async () => {
+      const { WebSocketServer } = await import("ws");
+      const server = new WebSocketServer({ host: "127.0.0.1", port: 0 });
+      afterThisTest(() => {
+        for (const socket of server.clients) socket.terminate();
+        server.close();
+      });
+      await new Promise((listening) => server.once("listening", listening));
+      server.on("connection", (socket) => {
+        const pings = setInterval(() => socket.ping(), 20);
+        socket.on("close", () => clearInterval(pings));
+      });
+      const { peer, named } = connectTo(`ws://127.0.0.1:${server.address().port}`, { heartbeat: 1_000 });
+      const call = rejection(peer.request("add", [1, 2], { timeout: 0 }));
+      await until(() => named("onLost").length > 0, "the connection did not end", 10_000);
+      assert.equal((await call).reason, "session-ended");
     });
 
   // Firefox shows only whole messages that were sent. WebKit regards bytes as sent when its network process has them.

@@ -8,6 +8,8 @@ import { MAX_TIMEOUT_MS, setTimer } from "../driver/timers.js";
 
 /** The number of checks in the time `option`. */
 const CHECKS = 5;
+/** The maximum number of bytes between two checks that do not show that the peer is alive. */
+const PING_BYTES = 200;
 
 /**
  * `option` is the time (ms) without a message before a ping, and the time for the answer to a ping. 0 or false disables
@@ -54,7 +56,8 @@ export function liveness(option, isWaiting, countBytes, ping, onDead) {
       const isPending = isWaiting();
       if (!isPending) patience = 1;
       const count = countBytes();
-      if (count > bytes) reset();
+      // A peer that is not alive may still send pings of the WebSocket protocol, which are short.
+      if (count > bytes + PING_BYTES) reset();
       bytes = count;
       if (now() < due + ms / 4) silence++;
       if (asked === undefined) {

@@ -110,7 +110,7 @@ export function webSocketTransport(url, options = {}) {
     () => (socket._socket?.bytesRead ?? 0) - (socket._socket?._handle?.writeQueueSize ?? 0) - socket.bufferedAmount,
     (isPortway) =>
       socket.send(JSON.stringify({ jsonrpc: "2.0", method: "rpc.ping", id: isPortway ? undefined : PING_ID })),
-    (ms) => giveUp(`no answer to rpc.ping within ${ms} ms (for slow messages, raise heartbeat)`),
+    (ms) => giveUp(`no answer to rpc.ping within ${ms} ms (slow link? raise heartbeat)`),
   );
 
   // Messages.
