@@ -233,7 +233,7 @@ export function webSocketTransport(url, options = {}) {
     place = ` to ${address}`.replace(/[?#].*/s, "").replace(/[^/]*@/, "");
     try {
       socket = new WebSocket(address, names);
-    } catch (error) {
+    } catch (/** @type {any} */ error) {
       // The URL or a subprotocol is invalid, or the page may not connect to the URL. Another attempt would fail, too.
       // The message of the error may contain the URL with its secrets.
       return end(failure(`${error.message}`.replace(address, "")), error);
