@@ -198,7 +198,7 @@ export interface Layout {
 export interface Detail extends Row {
   /**
    * The row of the response to this request, or of the request of this response. A batch and its response array are
-   * partners in the same way. Null if there is no partner, or if its row left the history.
+   * partners in the same way. Null for a row without a partner, and if the row of the partner has left the history.
    */
   readonly partner: number | null;
   /** The messages of a batch: at most 1 000. Empty if the text has left the history. */

@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 
 use crate::fault::{Fault, echo};
 use crate::fields::{Field, Object, Problem};
-use crate::limits::{MAX_CONFIGURED_NUMBER, MAX_LIST_ITEMS, MAX_NAME_CHARACTERS, MAX_PATH_CHARACTERS, MAX_TOOL_CALLS};
+use crate::limits::{MAX_CONFIGURED_NUMBER, MAX_LIST_ITEMS, MAX_NAME_CHARACTERS, MAX_TOOL_CALLS};
 use crate::permission::{Permission, Permissions};
 use crate::time;
+use crate::workspace::MAX_PATH_CHARS;
 
 /// The kinds of custom tools.
 const EXTENSION_TYPES: [&str; 4] = ["stdio", "sse", "platform", "frontend"];
@@ -244,7 +245,7 @@ fn nullable<'a, T>(
 }
 
 fn working_dir(field: &Field<'_>) -> Result<PathBuf, Problem> {
-    let text = field.string(1..=MAX_PATH_CHARACTERS)?;
+    let text = field.string(1..=MAX_PATH_CHARS)?;
     let problem = |problem: &str| field.problem(format!("Directory '{}' {problem}", echo(text)));
     // An absolute path has an unambiguous meaning after a change of the working directory.
     let path = absolute(text).map_err(|_| problem("is not a valid path"))?;
@@ -259,7 +260,7 @@ fn working_dir(field: &Field<'_>) -> Result<PathBuf, Problem> {
 fn patterns(field: &Field<'_>, min: usize) -> Result<Vec<String>, Problem> {
     let patterns = field.array(min..=MAX_LIST_ITEMS)?;
     let pattern = |pattern: &Field<'_>| {
-        let text = pattern.string(1..=MAX_PATH_CHARACTERS)?;
+        let text = pattern.string(1..=MAX_PATH_CHARS)?;
         Glob::new(text).map_err(|error| pattern.problem(format!("must be a glob pattern: {}", error.kind())))?;
         Ok(text.to_owned())
     };

@@ -4,8 +4,6 @@ use std::time::Duration;
 
 /// Maximum number of incidents of a request.
 pub(crate) const MAX_INCIDENTS: usize = 1_000;
-/// Maximum characters of a path.
-pub(crate) const MAX_PATH_CHARACTERS: usize = 4_096;
 /// Maximum characters of the id of an incident, and of the id of its rule.
 pub(crate) const MAX_ID_CHARACTERS: usize = 255;
 /// Maximum characters of the message of an incident.

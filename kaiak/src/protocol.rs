@@ -6,8 +6,9 @@ use crate::fault::{Code, Fault, echo};
 use crate::fields::{Field, Object, Problem};
 use crate::limits::{
     MAX_DESCRIPTION_CHARACTERS, MAX_EFFORT_CHARACTERS, MAX_ID_CHARACTERS, MAX_INCIDENTS, MAX_LIST_ITEMS,
-    MAX_MESSAGE_CHARACTERS, MAX_PATH_CHARACTERS, MAX_PROCESSING_SECONDS, PROCESSING_SECONDS,
+    MAX_MESSAGE_CHARACTERS, MAX_PROCESSING_SECONDS, PROCESSING_SECONDS,
 };
+use crate::workspace::MAX_PATH_CHARS;
 
 /// The method of all commands.
 pub(crate) const EXECUTE_COMMAND: &str = "workspace/executeCommand";
@@ -166,7 +167,7 @@ impl Incident {
     fn read(field: &Field<'_>) -> Result<Self, Problem> {
         let incident = field.object()?;
         let text = |name, lengths| incident.field(name).string(lengths).map(str::to_owned);
-        let uri = incident.optional("uri").map(|field| field.string(1..=MAX_PATH_CHARACTERS)).transpose()?;
+        let uri = incident.optional("uri").map(|field| field.string(1..=MAX_PATH_CHARS)).transpose()?;
         let line_number =
             incident.optional("lineNumber").map(|field| field.integer(1..=u32::MAX.into())).transpose()?;
         Ok(Self {

@@ -79,7 +79,7 @@ fn shown(path: &str) -> String {
 pub(super) fn resolve(root: &Path, path: &str) -> Result<RelativePath, WorkspaceError> {
     let denied = |message: &str| WorkspaceError::new(ErrorKind::Denied, shown(path), message);
     if path.chars().nth(MAX_PATH_CHARS).is_some() {
-        return Err(denied("the path must have at most 4096 characters"));
+        return Err(denied(&format!("the path must have at most {MAX_PATH_CHARS} characters")));
     }
     let decoded = decode_uri(path).ok_or_else(|| denied("the URI must be a `file` URI of this machine"))?;
     if decoded.is_empty() || decoded.contains('\0') {

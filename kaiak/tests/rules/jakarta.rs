@@ -2,7 +2,7 @@
 //! renames.
 //!
 //! Without a JDK, the JARs of Jakarta EE or the tool, a test that needs them does nothing. `cargo xtask test --only
-//! kaiak` installs them and sets `KAIAK_NEEDS_JAVA`, so that their absence is a failure.
+//! kaiak` installs them and sets `KAIAK_NEEDS_PROGRAMS`, so that their absence is a failure.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,12 +26,12 @@ fn rules() -> RuleSet {
     rules
 }
 
-/// Returns whether a test can use a program and files. If `KAIAK_NEEDS_JAVA` is set, they must exist.
+/// Returns whether a test can use a program and files. If `KAIAK_NEEDS_PROGRAMS` is set, they must exist.
 fn has(program: &str, files: &[&str]) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_found = std::env::split_paths(&path).any(|folder| folder.join(program).exists())
         && files.iter().all(|file| Path::new(file).exists());
-    assert!(is_found || std::env::var_os("KAIAK_NEEDS_JAVA").is_none(), "{program} and {files:?} must exist");
+    assert!(is_found || std::env::var_os("KAIAK_NEEDS_PROGRAMS").is_none(), "{program} and {files:?} must exist");
     is_found
 }
 

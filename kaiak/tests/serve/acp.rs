@@ -13,11 +13,17 @@ const FIXED_SERVLET: &str = "import jakarta.servlet.Filter;\n\nclass A {}\n";
 
 /// Returns whether Node can be started. Without Node, the tests of agents test nothing.
 pub(crate) fn has_node() -> bool {
-    let found = Command::new("node").arg("--version").output().is_ok();
-    if !found {
-        println!("nothing is tested: `node` is not in PATH");
+    is_available(Command::new("node").arg("--version").output().is_ok(), "`node` is not in PATH")
+}
+
+/// Returns `is_found`, and prints `reason` if it is false. With `KAIAK_NEEDS_PROGRAMS`, which `cargo xtask test --only
+/// kaiak` sets, the test fails instead.
+pub(crate) fn is_available(is_found: bool, reason: &str) -> bool {
+    assert!(is_found || std::env::var_os("KAIAK_NEEDS_PROGRAMS").is_none(), "{reason}");
+    if !is_found {
+        println!("nothing is tested: {reason}");
     }
-    found
+    is_found
 }
 
 /// The path of the scripted agent.

@@ -4,17 +4,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::acp::{has_node, temporary};
+use crate::acp::{has_node, is_available, temporary};
 use crate::harness::{Client, SESSION, Server, command, fix, folder, start};
 
 /// Returns the path of the agent, or `None` if it is not installed.
 fn installed() -> Option<PathBuf> {
     let package = "../node_modules/@agentclientprotocol/sdk/dist/examples/agent.js";
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(package);
-    let found = has_node() && path.exists();
-    if !found {
-        println!("nothing is tested: `npm ci` installs @agentclientprotocol/sdk");
-    }
+    let found = has_node() && is_available(path.exists(), "`npm ci` installs @agentclientprotocol/sdk");
     found.then_some(path)
 }
 

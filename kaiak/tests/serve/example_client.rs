@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::acp::has_node;
+use crate::acp::{has_node, is_available};
 use crate::harness::{Server, socket};
 
 const SERVLET: &str = "import javax.servlet.Filter;\n";
@@ -12,10 +12,8 @@ const SERVLET: &str = "import javax.servlet.Filter;\n";
 /// Returns the path of the client, or `None` if its dependency is not installed.
 fn installed() -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let found = has_node() && root.join("node_modules/vscode-jsonrpc").exists();
-    if !found {
-        println!("nothing is tested: `npm ci` installs vscode-jsonrpc");
-    }
+    let is_installed = root.join("node_modules/vscode-jsonrpc").exists();
+    let found = has_node() && is_available(is_installed, "`npm ci` installs vscode-jsonrpc");
     found.then(|| root.join("examples/kaiak-client/client.mjs"))
 }
 

@@ -73,7 +73,7 @@ fn run_agent(agent: Agent, agents: &Path, model: &Model, options: &[&str]) -> (S
     (server, client)
 }
 
-/// Runs a request to its end, and answers its question. `None` is no answer.
+/// Runs a request to its end, and answers its question. With `None`, leaves the question unanswered.
 fn run(agent: Agent, agents: &Path, approved: Option<bool>) -> (Server, Vec<Value>, Value) {
     let model = model();
     let options: &[&str] = if approved.is_none() { &["--interaction-timeout", "2"] } else { &[] };

@@ -171,7 +171,7 @@ export const listSteps = [
         const second = await page.export(format);
         assert.equal(second.text, first.text);
       }
-      // Without a shown row, there is no export.
+      // If no row is shown, the export returns null.
       await page.fill("Method", "../../Big");
       assert.equal(await page.export("json"), null);
     },

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 use crate::debian;
-use crate::environment::{Environment, find_in_path};
+use crate::environment::find_in_path;
 use crate::process::{self, clear};
 use crate::setup::Setup;
 use crate::test::Run;
@@ -36,11 +36,11 @@ pub(super) fn run(suites: &Run<'_>) {
         suites.add_missing("kaiak", "host", &format!("{missing:#}"));
         return;
     }
-    suites.suite("kaiak", "host", Ok(()), |setup, ()| {
+    suites.suite("kaiak", "host", suites.setup.node(), |setup, node| {
         let workspace = &setup.workspace;
         let log = workspace.test_log("kaiak");
         clear(&log)?;
-        let environment = Environment::default().with("KAIAK_NEEDS_JAVA", "1");
+        let environment = node.with("KAIAK_NEEDS_PROGRAMS", "1");
         let mut command = environment.command(&cargo().to_string_lossy(), &workspace.root)?;
         command.args(["test", "--package", "kaiak", "--no-fail-fast"]);
         Ok(Verdict::from_cargo(&process::run(&mut command, &log, LIMIT)?))
