@@ -199,13 +199,15 @@ describe("a connection of a WebSocket transport", () => {
     const server = await startServer();
     let ticket = 0;
     const first = async () => [{ jsonrpc: "2.0", method: "login", params: { ticket: ++ticket } }, '{"raw":true}'];
-    const { peer, session, transport } = connectTo(server.url, {
+    const { peer, session, named, transport } = connectTo(server.url, {
       first,
       onSession: ({ number }) => peer.notify("hello", [number]),
     });
     const early = peer.request("echo", ["early"]);
     await early;
     await server.command("terminate");
+    // A request that is sent before the client has noticed the end would be rejected with it.
+    await until(() => named("onLost").length === 1);
     const late = peer.request("echo", ["late"]);
     await session(2);
     await late;
