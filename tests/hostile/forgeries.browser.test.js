@@ -62,7 +62,7 @@ async function assertUnharmed({ friend, peer, events }) {
 
 const assertNothingReceived = async (stranger) =>
   assert.deepEqual(await stranger.received(), [], "a stranger must receive nothing");
-/** Waits until a session that received a goodbye over the window no longer waits for a goodbye through its port. */
+/** Waits for longer than a goodbye over the window is pending: a session with such a goodbye ends after 1 s. */
 const settled = () => pause(1_300);
 
 describe("forged messages", function () {

@@ -1,6 +1,6 @@
 // Tests messages of the former document of an iframe. Another window of the same origin can keep a function of this
 // document, and call the function later. Firefox delivers the messages of such a function with the old origin, and with
-// the iframe as the source. Other browsers deliver these messages without a source.
+// the iframe as the source. Chromium delivers these messages without a source. WebKit does not run such a function.
 
 import { assert } from "chai";
 import { connected } from "../web/support/connections.js";

@@ -62,8 +62,8 @@ Object.assign(env, { PORTWAY_FULL: settings.full, PORTWAY_SEED: settings.seed })
 if (settings.messages !== undefined) env.PORTWAY_MESSAGES = settings.messages;
 
 /**
- * The number of generated messages for one browser of WebKit. WebKit becomes slower with each port that it creates, so
- * a new browser gets the next messages.
+ * The maximum number of generated messages in one process of WebKit. WebKit becomes slower with each port that it
+ * creates, so further messages are sent in a new process.
  */
 const MESSAGES_PER_BROWSER = 50_000;
 

@@ -8,11 +8,11 @@ const file = new URL("bounds.json", import.meta.url);
 const security = new URL("../../SECURITY.md", import.meta.url);
 
 /**
- * The possible values of `sends` and `holds` in bounds.json: bytes for each byte of the message. The values are few, so
- * that two runs write equal figures.
+ * The steps to which `accept` rounds `sends` and `holds`, in bytes for each byte of the message. There are only a few
+ * steps, so that two runs write equal figures.
  */
 const RATIOS = [0, 1, 2, 5, 10];
-/** The possible values of `blocks` in bounds.json, in milliseconds. */
+/** The steps to which `accept` rounds `blocks`, in milliseconds. */
 const MS = [5, 10, 20, 50];
 /** The receivers of the messages, by the value of `where` in bounds.json. */
 const PLACES = { page: "a page, by `connect`", wipc: "JavaScript over WIPC", native: "a native server, on a socket" };

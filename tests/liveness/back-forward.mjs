@@ -1,5 +1,5 @@
-// Leaves a page with a WebSocket, and returns to it, by real navigations. The runner does this, because the page that
-// runs the other kinds cannot leave itself.
+// Measures the kinds of bounds.json with `isNavigated`: leaves a page with a WebSocket, and returns to it, by real
+// navigations. The runner does this, because the page that runs the other kinds cannot leave itself.
 
 import { setTimeout as pause } from "node:timers/promises";
 
@@ -12,9 +12,9 @@ const POLL_MS = 20;
 const hasEnded = ({ closedAt }) => closedAt !== undefined;
 
 /**
- * Leaves the page and returns to it. Resolves to the outcomes of both kinds, by id. `keepsConnected` is whether the
- * browser keeps a page in its cache although the page has a connection. If the browser does not keep such a page, the
- * second kind is measured with a page without a connection. This page waits before it tries to connect again.
+ * Leaves the page and returns to it. Resolves to the outcomes of the kinds `ENTERS` and `RETURNS`, by id.
+ * `keepsConnected` is whether the browser keeps a page in its cache although the page has a connection. If the browser
+ * does not keep such a page, `RETURNS` is measured while the page has no connection and waits to connect again.
  */
 export async function leaveAndReturn(driver, origin, sockets, { runs, keepsConnected }) {
   const server = await sockets.handle({ action: "start" });
@@ -67,7 +67,10 @@ export async function leaveAndReturn(driver, origin, sockets, { runs, keepsConne
     return { returns: { ms: trip.answeredAt - trip.shownAt, reason: "answered" } };
   }
 
-  /** Repeats a trip until `runs` outcomes are wanted. A browser may drop a page from its cache if memory is scarce. */
+  /**
+   * Repeats a trip until `runs` outcomes are wanted, but at most `2 * runs` times. Other outcomes occur because a
+   * browser may drop a page from its cache if memory is scarce.
+   */
   async function repeat(trip, isWanted) {
     const outcomes = [];
     const isEnough = () => outcomes.filter(isWanted).length >= runs || outcomes.length >= 2 * runs;

@@ -45,7 +45,7 @@ if (probe !== null) {
       assert.equal((await rejection(client.request("b"))).reason, "peer-gone");
     });
 
-    it("differs only by its policy from a popup that can connect", async () => {
+    it("would connect without its policy", async () => {
       const peer = await connect(popup({}));
       afterThisTest(() => peer.destroy());
       assert.deepEqual(await peer.request("echo", [1]), [1]);

@@ -104,7 +104,7 @@ describe("the progress of a call", () => {
     assert.isBelow(elapsed(), 1_200 + MAX_LATENESS_MS);
   });
 
-  it("can transfer buffers in both directions, and the buffers are detached in the handlers", async () => {
+  it("can transfer buffers, which are detached in the handler: progress from each of two peers", async () => {
     const { near, far } = channel();
     const peers = [new JSONRPCPeer(near), new JSONRPCPeer(far)];
     const remainingLengths = [];

@@ -164,7 +164,7 @@ describe("params of messages that arrived together", () => {
     });
   }
 
-  it("may contain one value several times, and cycles", async () => {
+  it("may contain one value several times within one message, and may contain cycles", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const seen = [];
     new JSONRPCServer(transport).method("keep", (params) => void seen.push(params));

@@ -99,7 +99,7 @@ describe("after an iframe was appended again,", () => {
     assert.deepEqual(events, [1, "session-ended", 2]);
   });
 
-  it("its session and a server on its new window send one response to a request, from the end that has the method", async () => {
+  it("its session and a server on its new window send one response to a request, from the one that has the method", async () => {
     const child = await scriptedIframe({ origin });
     const sessions = [];
     /** Refuses each hello like a peer that does not support sessions. Returns whether the session has begun. */

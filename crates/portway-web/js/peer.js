@@ -35,9 +35,9 @@ class JSONRPCPeer extends JSONRPCClient {
 }
 
 /**
- * Names that the language, consoles, test runners and frameworks look up in any object, and call if they are functions.
- * The proxy does not treat them as methods. The printer of Jest calls `hasAttribute`, React calls `@@iterator`, and Vue
- * reads `__v_raw`.
+ * Names of members that the language, consoles, test runners and frameworks look up in any object, and may call. The
+ * proxy does not treat these members as methods of the peer. The printer of Jest calls `hasAttribute`, React calls
+ * `@@iterator`, and Vue reads `__v_raw`.
  */
 const WELL_KNOWN = /^(then|toJSON|toString|valueOf|inspect|asymmetricMatch|hasAttribute|\$\$typeof|@@.*|__v_.*)$/;
 

@@ -92,12 +92,12 @@ export interface WebSocketTransportOptions {
    * after `rpc.ping`, the connection is abandoned. Time in which timers are late does not count: for instance, the
    * device sleeps, or the browser slows the timers of a hidden page. A peer that has sent `rpc.ping` or `rpc.pong`
    * itself is also pinged while no call is pending, after twice this time without a message. Default: 4 500. Minimum:
-   * 100. `false` or 0 disables the heartbeat. Disable it for a server that answers nothing while it works.
+   * 100. `false` or 0 disables the heartbeat, for instance for a server that answers no ping while it handles a call.
    *
    * A page does not see a message before its last byte has arrived. So the connection is also abandoned if one message
    * takes longer than twice this time, for instance 1.8 MB at 200 KB/s. For such messages, set a longer time. With `ws`
    * in Node, each byte counts, so a message may take any time. Each end by the heartbeat doubles this time for the next
-   * connections, up to eight times, until no call is pending.
+   * connections, up to a factor of 8. Once no call is pending, the factor is 1 again.
    */
   heartbeat?: number | false | undefined;
   /** The maximum length of a message, sent or received, in characters. Default: 10 485 760. */

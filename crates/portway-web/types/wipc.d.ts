@@ -125,7 +125,7 @@ export interface WipcChannelHooks {
 /** Options of a channel. */
 export interface WipcChannelOptions extends WipcChannelHooks, WipcDecoderOptions {
   /**
-   * The role of this end. After CLOSE arrives, a host no longer sends, but a guest may send until it exits. Default
+   * The role of this side. After CLOSE arrives, a host no longer sends, but a guest may send until it exits. Default
    * `"host"`.
    */
   role?: "host" | "guest" | undefined;

@@ -9,7 +9,7 @@ const nested = (levels, inner) => {
   return value;
 };
 
-/** Nearly the maximum length of an array. In WebKit, a shorter length, because WebKit visits each index of a clone. */
+/** The length of an array of holes. It is small for WebKit, which visits each index of an array that it clones. */
 const HOLES = /AppleWebKit(?!.*Chrome)/.test(navigator.userAgent) ? 1_000 : 4_000_000_000;
 
 /** Each function returns the messages of one kind. `postKind` posts them without a pause. */

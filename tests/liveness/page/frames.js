@@ -1,4 +1,4 @@
-// Iframes whose documents end.
+// Tests iframes whose documents end.
 
 import { frame, iframeKinds, origins } from "./boundaries.js";
 import { measure } from "./measure.js";

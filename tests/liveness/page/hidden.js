@@ -12,7 +12,7 @@ import { HIDDEN_MS, hidePage } from "./visibility.js";
  * the servers end as soon as the page is hidden.
  */
 const END_BEFORE_MS = 90_000;
-/** Two checks of a default heartbeat, and their answers, take less than this number of milliseconds. */
+/** The connections are checked for this time (ms) after the page is shown: longer than two checks of a heartbeat. */
 const VISIBLE_MS = 12_000;
 /** The milliseconds between two timers of `timerGaps`, if the timers are not late. */
 const GAP_MS = 100;

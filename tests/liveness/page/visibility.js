@@ -5,7 +5,7 @@ const query = new URLSearchParams(location.search);
 export const HIDDEN_MS = Number(query.get("hidden"));
 /** The number of kinds that share the period. */
 const PARTICIPANTS = Number(query.get("hiding"));
-/** The page is not hidden in time if this number of milliseconds has passed after the action of the driver. */
+/** The maximum delay, in milliseconds, with which the visibility of the page changes after an action of the driver. */
 const TIMEOUT_MS = 20_000;
 
 let arrived = 0;

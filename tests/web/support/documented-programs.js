@@ -10,7 +10,7 @@ import { afterThisTest } from "./cleanup.js";
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
 /**
- * Reads the blocks of code of a page that name a file, and returns functions that run them in this folder of `target`.
+ * Reads those blocks of code of a page that name a file. Returns functions that run them in this folder of `target`.
  * The programs use a free port instead of 8080.
  */
 export function documentedPrograms(pagePath, folderName) {

@@ -24,8 +24,8 @@ function getOrCreate(map, key) {
 }
 
 /**
- * Returns the boundary of a port, a worker or a channel. `links` are the links on the boundary. `lastId` is the id of
- * the last call of the link that was removed last.
+ * Returns the boundary of a port, a worker or a channel. The boundary is an object: `links` are the links on it, and
+ * `lastId` is the last id that its most recently removed link has used.
  */
 export function boundaryOf(object) {
   return getOrCreate(registry.objects, object);

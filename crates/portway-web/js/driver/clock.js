@@ -33,6 +33,7 @@ export class Clock {
   #setTimeout = globalThis.setTimeout;
   /**
    * Equal to `#setTimeout`; undefined if that function belongs to a test tool, because a test tool can drop its timers.
+   * While it is undefined, each new call sets the timer again.
    * @type {typeof setTimeout | undefined}
    */
   #trustedSetTimeout = this.#setTimeout;

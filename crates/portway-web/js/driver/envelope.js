@@ -66,8 +66,8 @@ export function isResponse(shape) {
  */
 export function isMessageOrBatch(value) {
   if (!Array.isArray(value)) return isMessage(value);
-  // `findIndex` does not skip holes, so it ends at the first hole of an array. `every` would skip each hole in turn. An
-  // array with billions of holes is small when it is sent, so this would block the thread.
+  // `findIndex` ends at the first hole of an array. `every` would skip each hole in turn, and so block the thread: a
+  // small message may contain an array with billions of holes.
   return value.length > 0 && value.findIndex((item) => !isMessage(item)) < 0;
 }
 

@@ -1,4 +1,4 @@
-// Logs errors that cannot be reported to the application.
+// Logs the errors for which the application has no error handler, and the errors of that handler itself.
 
 import { now } from "./clock.js";
 import { MAX_PRINTED_FAULTS } from "./limit-values.js";

@@ -104,8 +104,8 @@ export class MessageReceiver {
 
   /**
    * Returns the message for a value, or undefined if the value is not a message. `isolator` makes sure that the
-   * messages of a list share no params. If `isDistinct` is false, a request that occurs in the list for the second time
-   * is skipped.
+   * messages of a list share no params. If `isDistinct` is false, the list may contain one object several times. If
+   * this object is a message with an id, only its first occurrence is read.
    */
   #read(value, isolator, isDistinct) {
     // If the transport does not clone messages, the members of a value may be getters that throw.

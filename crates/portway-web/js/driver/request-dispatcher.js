@@ -211,7 +211,7 @@ export class RequestDispatcher {
     return replies;
   }
 
-  /** Returns the newest running request with this id. */
+  /** Returns the running request with this id: the one in the highest slot, if a peer has used an id twice. */
   #find(id) {
     if (id !== undefined) return this.#running.findLast((request) => request?.id === id);
   }

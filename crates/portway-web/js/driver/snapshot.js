@@ -91,8 +91,7 @@ class Snapshot {
   #copyArray(value) {
     const copy = [];
     for (let n = 0; n < value.length && this.#budget >= 0; n++) {
-      // `isPlain` only compares the number of members. An array with a hole and a further member has the right number,
-      // so holes are detected here.
+      // An array with a hole and a further member passes the check of `isPlain`, so holes are detected here.
       if (!(n in value)) this.#budget = -1;
       copy.push(this.copy(value[n]));
     }
@@ -100,7 +99,7 @@ class Snapshot {
   }
 }
 
-/** Returns whether an object is an array without holes and further members, or an object literal. */
+/** Returns whether an object is an object literal, or an array with as many keys as elements. */
 function isPlain(value, isArray) {
   if (isArray) return Object.keys(value).length === value.length;
   return Object.getPrototypeOf(value) === Object.prototype;

@@ -9,7 +9,7 @@ export class SessionQueue {
 
   /**
    * Adds a structured clone of a message. Throws if the message cannot be cloned, or if the queue is full.
-   * `pendingIds` returns the ids of the pending calls. If the queue is full, the other calls are first removed from it.
+   * `pendingIds` returns the ids of the pending calls. If the queue is full, calls that have ended are removed first.
    */
   push(message, transfer, pendingIds) {
     // The peer of the next session has not received the call that this message cancels.

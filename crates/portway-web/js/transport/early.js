@@ -74,13 +74,13 @@ if (handled.take === undefined && typeof globalThis.addEventListener === "functi
     // In a window, the answer goes to the sender's window and origin. `source` is null if that window was removed.
     if (isWindow && event.source === null) return;
     const spent = costs.get(sender) ?? 0;
-    const left = Math.min(MAX_EARLY_COST - spent, MAX_EARLY_TOTAL_COST - costOfAll);
-    if (left <= 0) return;
+    const remaining = Math.min(MAX_EARLY_COST - spent, MAX_EARLY_TOTAL_COST - costOfAll);
+    if (remaining <= 0) return;
     const { data } = event;
     let cost = 1;
     for (const { id, method } of isMessageOrBatch(data) ? [data].flat() : []) {
       if (typeof method !== "string" || !isId(id)) continue;
-      if (cost >= left) break;
+      if (cost >= remaining) break;
       cost += ANSWER_COST;
       const reply = { jsonrpc: "2.0", error: FAILED, id };
       if (isWindow) sender.postMessage(reply, event.origin === "null" ? "*" : event.origin);

@@ -22,7 +22,7 @@ import { OversizeMessage, WipcTransport } from "./rpc-transport.js";
 const MAX_MESSAGES_AT_ONCE = 16;
 /** The number of microtasks in which handlers can answer before the next frame is handled. */
 const MICROTASKS_PER_TURN = 8;
-/** The number of frames and chunks between two readings of the clock. */
+/** The number of steps between two readings of the clock. A step is a frame, a chunk, or a KiB of either. */
 const STEPS_PER_CLOCK_READ = 32;
 
 /** The error of a channel that can no longer send or receive. `reason` is the cause. */
@@ -73,7 +73,7 @@ export class WipcChannel {
   /** The number of messages since the decoder was last started. */
   #handledMessages = 0;
   #isResuming = false;
-  /** The current turn of the event loop, and the number of frames and chunks since the last reading of the clock. */
+  /** The time limit of the current turn of the event loop. */
   #turn = new Turn();
   #stepsSinceClockRead = 0;
   /** Whether the remaining frames at the end of the stream are dropped, because the peer does not read. */
@@ -330,7 +330,7 @@ export class WipcChannel {
     if (isFull || this.isDestroyed || this.#isTurnOver(payload.length)) this.#decoder.stop();
   }
 
-  /** Returns whether the turn is over. Called after each frame and chunk; each KiB counts as one more step. */
+  /** Returns whether the turn is over. Called after each frame and each chunk, with its length. */
   #isTurnOver(bytes) {
     this.#stepsSinceClockRead += 1 + (bytes >>> 10);
     if (this.#stepsSinceClockRead < STEPS_PER_CLOCK_READ) return false;

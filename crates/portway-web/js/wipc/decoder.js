@@ -116,7 +116,7 @@ export class WipcDecoder {
     return true;
   }
 
-  /** Processes all bytes, even if hooks throw, and then throws their errors. */
+  /** Runs `work`, which collects the errors of hooks. Afterwards throws these errors. */
   #run(work) {
     if (this.#isBusy) throw new Error("a decoder must not be used in its own hooks");
     this.#isBusy = true;

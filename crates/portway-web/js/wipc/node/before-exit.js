@@ -1,7 +1,7 @@
 // Runs functions before this process ends. They also run if a signal ends the process, and the application has no
 // handler for this signal.
 
-/** The signals that end a program. They end Node even if its parent ignored them (nohup). */
+/** The signals that end a program, even one that was started by `nohup`: Node resets ignored signals at its start. */
 const SIGNALS = ["SIGHUP", "SIGINT", "SIGTERM"];
 
 /**
