@@ -222,7 +222,7 @@ describe("of the two peers of a handshake,", () => {
     assert.deepEqual(await end.next(), { jsonrpc: "2.0", method: "rpc.ping" });
   });
 
-  it("neither peer sends another hello after the session has begun", async () => {
+  it("the one that receives a port sends no further hello after the session has begun", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port);
     await scriptedPeer.open();

@@ -9,7 +9,7 @@ import { readyWorker } from "./support/workers.js";
 
 /**
  * Returns a peer that a worker has flooded. `longest` is the longest time in milliseconds that the library took for one
- * message. `stays` has the signals of requests that never end.
+ * message. `openSignals` has the signals of requests that never end.
  *
  * A timer cannot measure the time for a message: engines deliver a flood of messages before timers, even if the
  * listener does nothing.
@@ -18,7 +18,7 @@ async function floodedPeer(kind, count, options) {
   const worker = await readyWorker("flooder.js");
   const { port1, port2 } = new MessageChannel();
   const over = deferred();
-  const stays = [];
+  const openSignals = [];
   const transport = portTransport(port1);
   const { onMessage } = transport;
   let longest = 0;
@@ -30,7 +30,7 @@ async function floodedPeer(kind, count, options) {
     });
   const peer = new JSONRPCPeer(transport, options)
     .method("echo", (params) => params)
-    .method("stay", (_, { signal }) => new Promise(() => stays.push(signal)))
+    .method("stay", (_, { signal }) => new Promise(() => openSignals.push(signal)))
     .onNotify("throw", ([i]) => {
       throw new Error(`gotcha ${i}`);
     })
@@ -38,7 +38,7 @@ async function floodedPeer(kind, count, options) {
   afterThisTest(() => peer.destroy());
   worker.postMessage({ port: port2, kind, count }, [port2]);
   await over.promise;
-  return { peer, stays, longest };
+  return { peer, openSignals, longest };
 }
 
 describe("a page that is flooded by a worker", function () {
@@ -50,13 +50,13 @@ describe("a page that is flooded by a worker", function () {
     ["longBatches", 20],
   ]) {
     it(`handles each of ${count.toLocaleString("en")} messages (${kind}) within 200 ms, and its peer still works`, async () => {
-      const { peer, stays, longest } = await floodedPeer(kind, count, { onError() {} });
+      const { peer, openSignals, longest } = await floodedPeer(kind, count, { onError() {} });
       // A busy machine may interrupt the page. Slow code is slow in every attempt, so the minimum counts.
-      let least = longest;
-      for (let repetition = 0; least >= 200 && repetition < 2; repetition++)
-        least = Math.min(least, (await floodedPeer(kind, count, { onError() {} })).longest);
-      assert.isBelow(least, 200);
-      assert.isAtMost(stays.length, 1_024);
+      let minimum = longest;
+      for (let repetition = 0; minimum >= 200 && repetition < 2; repetition++)
+        minimum = Math.min(minimum, (await floodedPeer(kind, count, { onError() {} })).longest);
+      assert.isBelow(minimum, 200);
+      assert.isAtMost(openSignals.length, 1_024);
       assert.deepEqual(await peer.request("ask", [1]), { asked: [1] });
       assert.equal(peer.pending, 0);
     });

@@ -394,15 +394,15 @@ const tests = {
   },
 
   "message-bytes": async (limit) => {
-    const remoteEnd = scriptedPipe();
-    new JSONRPCServer(remoteEnd.channel.transport()).method("size", ([text]) => text.length);
+    const pipe = scriptedPipe();
+    new JSONRPCServer(pipe.channel.transport()).method("size", ([text]) => text.length);
     const message = (id, length) => {
       const start = `{"jsonrpc":"2.0","id":${id},"method":"size","params":["`;
       return `${start}${"x".repeat(length - start.length - 3)}"]}`;
     };
-    for (const [id, length] of [limit, limit + 1].entries()) remoteEnd.post(CALL, message(id, length));
-    await until(() => remoteEnd.messages.length === 2, "some requests have no response");
-    const [accepted, refused] = remoteEnd.messages;
+    for (const [id, length] of [limit, limit + 1].entries()) pipe.post(CALL, message(id, length));
+    await until(() => pipe.messages.length === 2, "some requests have no response");
+    const [accepted, refused] = pipe.messages;
     assert.isAbove(accepted.result, limit - 100);
     assert.deepEqual([refused.id, refused.error.code, refused.error.data.reason], [null, -32600, "oversize"]);
   },

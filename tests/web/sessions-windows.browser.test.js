@@ -214,7 +214,7 @@ describe("a goodbye over the window", () => {
   });
 
   it("ends the session if no port message follows: at once for the reason `left`, otherwise after about a second", async () => {
-    for (const [reason, least, most] of [
+    for (const [reason, minMs, maxMs] of [
       ["left", 0, 500],
       ["closed", 500, 3_000],
     ]) {
@@ -226,8 +226,8 @@ describe("a goodbye over the window", () => {
       iframe.post(bye(reason));
       await until(() => sessions.events.length === 2);
       assert.deepEqual(sessions.events, [1, "session-ended"]);
-      assert.isAtLeast(performance.now() - start, least);
-      assert.isBelow(performance.now() - start, most);
+      assert.isAtLeast(performance.now() - start, minMs);
+      assert.isBelow(performance.now() - start, maxMs);
     }
   });
 });

@@ -23,7 +23,7 @@ async function session(options) {
   return { peer: await connecting, scriptedPeer, end, port };
 }
 
-for (const [name, endIt] of [
+for (const [name, endSession] of [
   ["sends a goodbye", ({ end }) => end.bye()],
   ["sends a hello with another id", ({ scriptedPeer }) => scriptedPeer.hello(hexId("f"))],
 ]) {
@@ -36,7 +36,7 @@ for (const [name, endIt] of [
         rejection(connection.peer.request("b", [], { timeout: 0 })),
       ];
       await connection.end.nextCall();
-      endIt(connection);
+      endSession(connection);
       const errors = await Promise.all(calls);
       assert.deepEqual(
         errors.map(({ reason, method, id }) => [reason, method, id]),
@@ -54,7 +54,7 @@ for (const [name, endIt] of [
     it("later calls are sent in the next session, in order, with new ids", async () => {
       const connection = await session();
       const ended = rejection(connection.peer.request("before"));
-      endIt(connection);
+      endSession(connection);
       await ended;
       connection.peer.notify("note", [0]);
       const calls = [1, 2, 3].map((n) => connection.peer.request("echo", [n]));
@@ -80,7 +80,7 @@ for (const [name, endIt] of [
       const connection = await session();
       const ended = rejection(connection.peer.request("old"));
       const old = await connection.end.nextCall();
-      endIt(connection);
+      endSession(connection);
       await ended;
       const call = connection.peer.request("new");
       const end = await reconnect(connection.scriptedPeer);
@@ -110,7 +110,7 @@ for (const [name, endIt] of [
       });
       connection.end.post({ jsonrpc: "2.0", id: 1, method: "work" });
       await handler.started;
-      endIt(connection);
+      endSession(connection);
       await until(() => handler.signal.aborted);
       assert.equal(handler.signal.reason.reason, "session-ended");
       handler.finish("too late");
@@ -122,7 +122,7 @@ for (const [name, endIt] of [
 
     it("calls that wait for the next session still end by their timeouts and signals", async () => {
       const connection = await session();
-      endIt(connection);
+      endSession(connection);
       // The first call is made before the end of the session arrives. Its rejection shows that the session has ended.
       assert.equal((await rejection(connection.peer.request("x", [], { timeout: 0 }))).reason, "session-ended");
       assert.equal((await rejection(connection.peer.request("x", [], { timeout: 40 }))).reason, "timeout");

@@ -168,13 +168,13 @@ describe("clients and servers on one port", () => {
 describe("clients and servers on one worker", () => {
   describeSharedBoundary(async () => {
     const worker = await startWorker();
-    const asker = new JSONRPCClient(workerTransport(worker));
+    const caller = new JSONRPCClient(workerTransport(worker));
     return {
       transport: () => workerTransport(worker),
-      ask: (method) => asker.request("ask", [method]),
-      notify: (method, params) => asker.notify("notifyBack", params),
+      ask: (method) => caller.request("ask", [method]),
+      notify: (method, params) => caller.notify("notifyBack", params),
       close() {
-        asker.destroy();
+        caller.destroy();
         worker.terminate();
       },
     };

@@ -16,13 +16,13 @@ for (const [kind, origin] of [
     describeSharedBoundary(async () => {
       const element = await openIframe("frame.html", { origin, query: { origin: origins.own } });
       const target = element.contentWindow;
-      const asker = new JSONRPCClient(windowTransport(target, { origin }));
+      const caller = new JSONRPCClient(windowTransport(target, { origin }));
       return {
         transport: () => windowTransport(target, { origin }),
-        ask: (method) => asker.request("ask", [method]),
-        notify: (method, params) => asker.notify("notifyBack", params),
+        ask: (method) => caller.request("ask", [method]),
+        notify: (method, params) => caller.notify("notifyBack", params),
         close() {
-          asker.destroy();
+          caller.destroy();
           element.remove();
         },
       };

@@ -117,7 +117,7 @@ describe("items that are ready in one turn", () => {
     }
   });
 
-  for (const [reason, spoil] of [
+  for (const [reason, detach] of [
     // The handler transfers one buffer with two items.
     ["because it is already detached", () => {}],
     [
@@ -132,7 +132,7 @@ describe("items that are ready in one turn", () => {
         for (let n = 0; n < 10; n++) {
           if (n === 3 || n === 4) context.transfer([buffer]);
           yield n === 3 || n === 4 ? { n, buffer } : { n };
-          spoil(buffer, n);
+          detach(buffer, n);
         }
       });
       const items = [];

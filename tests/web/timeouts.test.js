@@ -177,13 +177,13 @@ describe("the timeout of a call", () => {
 });
 
 describe("the timers of a client", () => {
-  /** Returns the maximum number of timers during `run` (`most`), and the number that remain afterwards (`left`). */
+  /** Returns the maximum number of timers during `run` (`max`), and the number that remain afterwards (`remaining`). */
   async function timersDuring(run) {
     const originals = { setTimeout, clearTimeout };
     const { setTimeout: set, clearTimeout: clear } = originals;
     const active = new Set();
-    let most = 0;
-    let mostInRun = 0;
+    let max = 0;
+    let maxInRun = 0;
     globalThis.setTimeout = (callback, ...rest) => {
       const timer = set(
         () => {
@@ -193,7 +193,7 @@ describe("the timers of a client", () => {
         ...rest,
       );
       active.add(timer);
-      most = Math.max(most, active.size);
+      max = Math.max(max, active.size);
       return timer;
     };
     globalThis.clearTimeout = (timer) => {
@@ -202,46 +202,46 @@ describe("the timers of a client", () => {
     };
     try {
       await run();
-      mostInRun = most;
+      maxInRun = max;
       // On a busy machine, an earlier test may have set a timer during `run`. Such a timer ends within this second, but
       // the timer of a pending call does not.
       for (let n = 0; n < 200 && active.size > 0; n++) await new Promise((resolve) => set(resolve, 5));
     } finally {
       Object.assign(globalThis, originals);
     }
-    return { left: active.size, most: mostInRun };
+    return { remaining: active.size, max: maxInRun };
   }
 
   it("are one timer, however many calls are pending", async () => {
     const client = new JSONRPCClient(recorder());
-    const { most } = await timersDuring(() => {
+    const { max } = await timersDuring(() => {
       for (let i = 0; i < 1000; i++) client.request("a").catch(() => {});
     });
     client.destroy();
-    assert.equal(most, 1);
+    assert.equal(max, 1);
   });
 
   it("end when the client is destroyed", async () => {
-    const { left } = await timersDuring(async () => {
+    const { remaining } = await timersDuring(async () => {
       const client = new JSONRPCClient(recorder());
       const call = client.request("a");
       client.destroy();
       await rejection(call);
     });
-    assert.equal(left, 0);
+    assert.equal(remaining, 0);
   });
 
   it("end after all calls have timed out", async () => {
     const client = new JSONRPCClient(recorder());
-    const { left } = await timersDuring(() => rejection(client.request("a", undefined, { timeout: 10 })));
-    assert.equal(left, 0);
+    const { remaining } = await timersDuring(() => rejection(client.request("a", undefined, { timeout: 10 })));
+    assert.equal(remaining, 0);
   });
 
   it("do not exist for calls without a timeout", async () => {
     const client = new JSONRPCClient(recorder(), { timeout: 0 });
-    const { most } = await timersDuring(() => void client.request("a").catch(() => {}));
+    const { max } = await timersDuring(() => void client.request("a").catch(() => {}));
     client.destroy();
-    assert.equal(most, 0);
+    assert.equal(max, 0);
   });
 });
 

@@ -63,7 +63,7 @@ describe("the decoder of WIPC", () => {
 
   it("finds the same frames as the reference decoder in 10 000 random streams that are split at random", () => {
     const random = randomNumbers(1);
-    const shreds = ["W", "WI", "WIP", "WIPC", "C", "x", "\n", "\0", "\x01", "\x02", "\x03", "\x04"].map(utf8);
+    const fragments = ["W", "WI", "WIP", "WIPC", "C", "x", "\n", "\0", "\x01", "\x02", "\x03", "\x04"].map(utf8);
     let frames = 0;
     let truncated = 0;
     for (let run = 0; run < 10_000; run++) {
@@ -72,7 +72,7 @@ describe("the decoder of WIPC", () => {
           case 0:
             return encodeWipc(
               random(4),
-              concat(Array.from({ length: random(6) }, () => shreds[random(shreds.length)])),
+              concat(Array.from({ length: random(6) }, () => fragments[random(fragments.length)])),
             );
           case 1: {
             const frame = encodeWipc(random(4), new Uint8Array(random(30)));
@@ -84,7 +84,7 @@ describe("the decoder of WIPC", () => {
             return frame;
           }
           default:
-            return shreds[random(shreds.length)];
+            return fragments[random(fragments.length)];
         }
       });
       const bytes = concat(parts);

@@ -1,4 +1,5 @@
-// The limits of the bytes that a host or a guest buffers for its peer. No message is lost at a limit.
+// The limits of a host or a guest: the bytes that it buffers for its peer, the running requests, and the length of a
+// message. Beyond a limit, the peer waits, or its message gets an error.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";

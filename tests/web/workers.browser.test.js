@@ -140,11 +140,11 @@ describe("a worker", () => {
         if (data.method === "release") return postMessage({ jsonrpc: "2.0", result: "released", id: held });
         postMessage({ jsonrpc: "2.0", result: "here", id: data.id });
       };`;
-    const careless = new Worker(URL.createObjectURL(new Blob([script])));
-    careless.addEventListener("error", (event) => event.preventDefault());
-    const client = new JSONRPCClient(workerTransport(careless), { timeout: 0 });
+    const throwing = new Worker(URL.createObjectURL(new Blob([script])));
+    throwing.addEventListener("error", (event) => event.preventDefault());
+    const client = new JSONRPCClient(workerTransport(throwing), { timeout: 0 });
     assert.equal(await client.request("a"), "here");
-    const failed = new Promise((resolve) => careless.addEventListener("error", resolve, { once: true }));
+    const failed = new Promise((resolve) => throwing.addEventListener("error", resolve, { once: true }));
     const pendingCall = client.request("hold");
     client.notify("throw");
     await failed;
@@ -153,7 +153,7 @@ describe("a worker", () => {
     client.notify("release");
     assert.equal(await pendingCall, "released");
     client.destroy();
-    careless.terminate();
+    throwing.terminate();
   });
 
   it("calls methods of its own peer, and not of the peer of another worker", async () => {

@@ -20,17 +20,17 @@ export async function untilCollected() {
   const objects = weakReferences();
   // Firefox collects in steps of a few milliseconds. On a busy machine, all steps together took more than 8 s.
   const deadline = performance.now() + 25_000;
-  let litter = [];
+  let garbage = [];
   while (objects.some((object) => object.deref() !== undefined)) {
     if (performance.now() > deadline) throw new Error("the engine has collected nothing");
     // After deref(), the engine keeps the object until the end of the task.
     await pause(5);
     gc?.();
     if (gc !== undefined) continue;
-    litter = Array.from({ length: 200_000 }, (_, n) => ({ n }));
-    for (let n = 0; n < 8; n++) litter.push(new ArrayBuffer(1 << 22));
+    garbage = Array.from({ length: 200_000 }, (_, n) => ({ n }));
+    for (let n = 0; n < 8; n++) garbage.push(new ArrayBuffer(1 << 22));
   }
-  return litter.length;
+  return garbage.length;
 }
 
 function weakReferences() {

@@ -206,7 +206,7 @@ class RustRequest {
     return this.#callback(REQUEST, this.#index, params, this);
   }
 
-  /** The dispatcher calls `then` exactly once for each message. For a notification, it passes no `resolve`. */
+  /** The dispatcher calls `then` once for each request. If a notification runs the handler, `resolve` is undefined. */
   // biome-ignore lint/suspicious/noThenProperty: the dispatcher handles the result of a handler like a promise.
   then(resolve, reject) {
     const token = this.begin(resolve, reject);

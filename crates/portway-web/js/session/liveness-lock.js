@@ -1,5 +1,5 @@
-// The Web Locks of a session. Each side holds a lock of its own, and watches the lock of the other side. When the
-// document or worker of a side ends, for any reason, the browser releases the lock of this side.
+// The Web Locks of a session. Each side holds a lock of its own, and watches the lock of its peer. When the document or
+// worker of a side ends, for any reason, the browser releases the lock of this side.
 
 const lockName = (id) => `portway:${id}`;
 
