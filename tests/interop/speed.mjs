@@ -1,7 +1,7 @@
 // Converts the time that a call took to end into a text of the table. The classes of times are wide, so that a busy
 // machine does not change the table.
 
-/** The milliseconds after the event for which a call is observed in Chromium. A call that has not ended `waits`. */
+/** The milliseconds after the event for which a call is observed in Chromium. A call that ends later "waits". */
 export const OBSERVED_MS = 66_000;
 /** The milliseconds for which a call is observed in other engines. Of the classes below, only "in 60 s" is longer. */
 export const SHORT_OBSERVED_MS = 13_000;

@@ -19,9 +19,9 @@ const ADDRESS: &str = "PORTWAY_TEST_URL";
 const RATE: &str = "PORTWAY_TEST_RATE";
 const BUFFER: &str = "PORTWAY_TEST_BUFFER";
 
-/// The time for which the test watches the links. It is longer than 41 s, after which the library abandons a silent peer:
-/// 20 s until the ping, 20 s after the ping, and up to 1 s. It is shorter than 60 s, because libtest then writes to the
-/// output of the other process, which the test has closed.
+/// The time for which the test watches the links. The library abandons a silent peer earlier, after 41 s: 20 s until
+/// the ping, 20 s after the ping, and up to 1 s. After 60 s, libtest would write to the output of the other process,
+/// which the test has closed.
 const WATCHED: Duration = Duration::from_secs(55);
 
 /// A peer that reads, and the message for it.
@@ -35,8 +35,8 @@ struct Reader {
     message: usize,
 }
 
-/// Each of these peers still reads its message after [`WATCHED`]. The messages of the second and third reader fit into the
-/// buffers of a usual system.
+/// Each of these peers still reads its message after [`WATCHED`]. The buffers of the system may contain the whole
+/// message of the second and of the third reader.
 const SLOW: [Reader; 3] = [
     Reader { rate: 8_000, buffer: 4_096, message: 9_000_000 },
     Reader { rate: 30_000, buffer: 4_096, message: 2_400_000 },
