@@ -26,7 +26,7 @@ export async function ask(path, report) {
   );
   connection.listen();
   try {
-    await Promise.race([makeCalls(new CodeClient(connection), report), connectionEnd]);
+    await Promise.race([makeCalls(new VscodeClient(connection), report), connectionEnd]);
   } finally {
     connection.dispose();
     socket.destroy();
@@ -34,7 +34,7 @@ export async function ask(path, report) {
 }
 
 /** Wraps a connection of vscode-jsonrpc. Has the methods `request` and `notify` of Portway's `JSONRPCClient`. */
-class CodeClient {
+class VscodeClient {
   #connection;
   #nextId = 0;
 

@@ -104,7 +104,8 @@ fn an_incomplete_header_does_not_hide_the_next_frame() {
         assert_eq!(events.last(), Some(&body("{}")), "{broken:?}");
         assert!(events.len() <= 2, "{broken:?}: {events:?}");
     }
-    // The beginning of a header name is noise, unless it ends with a hyphen. Then, the next header continues the name.
+    // The beginning of a header name is noise. If the beginning ends with a hyphen, it forms one name with the next
+    // header name, so this loop leaves it out.
     for length in 1.."Content-Length".len() {
         let broken = &"Content-Length"[..length];
         if !broken.ends_with('-') {

@@ -52,7 +52,7 @@ fn noise_does_not_begin_a_message() {
 }
 
 #[test]
-fn a_message_that_arrives_in_one_read_is_not_unfinished() {
+fn after_a_message_that_arrives_in_one_read_no_message_is_unfinished() {
     for framing in [Framing::ContentLength, Framing::Newline] {
         let mut out = Vec::new();
         framing.encode("{}", &mut out);

@@ -1,4 +1,5 @@
-//! Requests in their usual form, which are decoded in another way than other texts. The results must be the same.
+//! The decoder has a separate path for requests in their usual form: the members `jsonrpc`, `id`, `method` and `params`
+//! in this order, without whitespace between them. Both paths must have the same result.
 
 use portway::codec::json;
 use portway::profile::Profile;
@@ -39,12 +40,12 @@ fn params() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Returns one of the `USUAL` parts, or rarely another text.
+/// Generates the text `usual`, or rarely one of `others`.
 fn part(usual: &'static str, others: &'static [&'static str]) -> impl Strategy<Value = String> {
     prop_oneof![9 => Just(usual.to_owned()), 1 => one_of(others)]
 }
 
-/// Returns texts that are requests in the usual form, or nearly so.
+/// Generates requests in the usual form, and texts that differ from this form in a few parts.
 fn texts() -> impl Strategy<Value = String> {
     let [start, method, params_name, end] = USUAL;
     let start = part(start, &[r#"{"jsonrpc": "2.0","id":"#, r#"{"jsonrpc":"2.1","id":"#, "["]);

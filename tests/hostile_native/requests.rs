@@ -120,7 +120,7 @@ fn queued_requests_that_are_cancelled_release_their_memory() -> Test {
     let path = folder.path().join("a.sock");
     let server = Running::server_in(&path, "serve one by one")?;
     let mut connection = Connection::to(&path)?;
-    // This server runs one request at a time. So all later requests wait until this request ends.
+    // This server runs one request at a time. The first request hangs, so all later requests are queued.
     connection.send(&json!({"jsonrpc": "2.0", "id": "first", "method": "hang", "params": []}))?;
     let before = server.peak_mib()?;
     let filler = "x".repeat(1_000_000);

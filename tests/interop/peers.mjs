@@ -57,7 +57,7 @@ function deferred() {
 
 const progress = new vscode.ProgressType();
 
-const specs = {
+const tests = {
   async "vscode-jsonrpc's server answers our client's requests: params by name, params by position, and no params"() {
     const { client, connection } = ourClient();
     connection.onRequest("build", ({ entry }) => ({ output: `${entry}.js` }));
@@ -281,9 +281,9 @@ const specs = {
 
 export async function check() {
   const faults = {};
-  for (const [name, spec] of Object.entries(specs)) {
-    const late = new Promise((_, reject) => setTimeout(() => reject(new Error("a spec must end within 10 s")), 10_000));
-    faults[name] = await Promise.race([spec(), late]).then(
+  for (const [name, test] of Object.entries(tests)) {
+    const late = new Promise((_, reject) => setTimeout(() => reject(new Error("a test must end within 10 s")), 10_000));
+    faults[name] = await Promise.race([test(), late]).then(
       () => null,
       (error) => `${error}\n${error?.stack}`,
     );

@@ -19,7 +19,7 @@ import { startBrowser } from "../web/runner/browsers.mjs";
 import { deaths } from "./deaths.mjs";
 import { notes } from "./notes.mjs";
 import { serve } from "./site.mjs";
-import { TEST_TIMEOUT_MS, SHORT_TEST_TIMEOUT_MS, seenInShort } from "./speed.mjs";
+import { OBSERVED_MS, SHORT_OBSERVED_MS, seenInShort } from "./speed.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 /** The catalogue has Portway twice: by `connect`, and by its plain classes as in the table of tests/comparison. */
@@ -48,7 +48,7 @@ async function runInBrowser() {
     const query = new URLSearchParams({
       modules: MODULES.join(),
       elsewhere,
-      observedMs: inFull ? TEST_TIMEOUT_MS : SHORT_TEST_TIMEOUT_MS,
+      observedMs: inFull ? OBSERVED_MS : SHORT_OBSERVED_MS,
     });
     await browser.driver.get(`${site.own}?${query}`);
     return await results(browser.driver);

@@ -1,15 +1,15 @@
 // Converts the time that a call took to end into a text of the table. The classes of times are wide, so that a busy
 // machine does not change the table.
 
-/** The milliseconds after the event for which a call is observed. A call that has not ended by then `waits`. */
-export const TEST_TIMEOUT_MS = 66_000;
-/** The milliseconds for which a call is observed in other engines than Chromium. Only timeouts of 60 s are longer. */
-export const SHORT_TEST_TIMEOUT_MS = 13_000;
+/** The milliseconds after the event for which a call is observed in Chromium. A call that ends later "waits". */
+export const OBSERVED_MS = 66_000;
+/** The milliseconds for which a call is observed in other engines. Of the classes below, only "in 60 s" is longer. */
+export const SHORT_OBSERVED_MS = 13_000;
 
 const classes = [
   { says: "at once", within: 1_500 },
   { says: "in 10 s", within: 11_500 },
-  { says: "in 60 s", within: TEST_TIMEOUT_MS },
+  { says: "in 60 s", within: OBSERVED_MS },
 ];
 
 /** Returns the class of the time after which a call was rejected. For another call, returns its state. */
@@ -18,7 +18,7 @@ export function speed({ state, ms }) {
   return classes.find(({ within }) => ms <= within).says;
 }
 
-/** Returns the expected text for a call that is observed for `SHORT_TEST_TIMEOUT_MS`. */
+/** Returns the expected text for a call that is observed for `SHORT_OBSERVED_MS`. */
 export function seenInShort(says) {
   return says === "in 60 s" ? "waits" : says;
 }

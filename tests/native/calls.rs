@@ -100,7 +100,8 @@ async fn the_errors_of_a_crashed_peer_and_a_panicked_handler_are_distinguished_f
         there.receive().await?;
         there.send(&json!({ "jsonrpc": "2.0", "id": 1, "error": error }).to_string()).await?;
         assert_eq!(call.await, Err(expected.clone()));
-        // A peer that forwards this error has not died. So the forwarded error must not have the reason `peer-died`.
+        // A program may forward this error to its own caller. This program has not died, so the forwarded error must
+        // not have the reason `peer-died`.
         if expected.remote().is_none() {
             assert_eq!(RpcError::from(expected).reason(), None);
         }

@@ -39,7 +39,7 @@ impl AsyncWrite for BlockingWriter {
     }
 }
 
-/// Returns a transport whose output blocks after `bytes` bytes, and the stream on which the test sends its input.
+/// Returns a transport whose output blocks after `bytes` bytes, and the stream on which the test sends input to it.
 fn blocking_transport(bytes: usize, framing: Framing) -> io::Result<(Transport, DuplexStream)> {
     let (near, far) = tokio::io::duplex(64 * 1024);
     Ok((Transport::new(near, BlockingWriter(bytes), framing)?, far))

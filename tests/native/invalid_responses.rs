@@ -39,7 +39,7 @@ async fn client_with_calls(
     Ok((client, calls, there))
 }
 
-/// Returns unreadable answers to the call with this id, each with the reason why it is unreadable.
+/// Returns unreadable answers to the call with this id, each with the reason why the answer is unreadable.
 fn unreadable_answers(id: u64) -> Vec<(String, Unreadable)> {
     let answer = |result: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
     let long = "x".repeat(3_000);
@@ -108,7 +108,7 @@ async fn many_unreadable_answers_end_the_calls_with_their_ids_and_no_other_call(
     Ok(())
 }
 
-/// Returns answers without a readable id, each with the reason why it is unreadable.
+/// Returns answers without a readable id, each with the reason why the answer is unreadable.
 fn answers_without_id() -> Vec<(String, Unreadable)> {
     let long = "x".repeat(3_000);
     vec![

@@ -80,7 +80,7 @@ drivers! {
 }
 
 #[test]
-fn every_row_has_its_driver_and_every_driver_its_row() -> Test {
+fn every_row_for_this_file_has_a_driver_and_every_driver_has_a_row() -> Test {
     let mut named: Vec<_> = rows()?;
     named.retain(|row| has(row, "drivers", THIS_FILE));
     let mut named: Vec<_> = named.iter().filter_map(|row| row["name"].as_str()).collect();

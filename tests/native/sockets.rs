@@ -207,8 +207,9 @@ async fn a_file_that_replaces_a_new_socket_keeps_its_mode() -> Test {
     Ok(())
 }
 
-/// A bound socket refuses connections until it listens, as a socket without a listener does. So `Listener::unix` checks
-/// an existing socket twice, with a pause between the checks. Here, the socket listens before the second check.
+/// A bound socket refuses connections until it listens. A socket file without a process also refuses connections. So
+/// `Listener::unix` checks an existing socket twice, with a pause between the checks. Here, the socket listens before
+/// the second check.
 #[tokio::test(start_paused = true)]
 async fn a_socket_that_is_bound_and_then_listens_is_not_replaced() -> Test {
     let folder = tempfile::tempdir()?;

@@ -56,7 +56,8 @@ async fn a_program_that_cannot_be_started_is_named_with_the_reason() -> Result<(
     }
     // The library searches for the program in the `PATH` of the new process, not in its own `PATH`.
     let mut command = Command::new("crlf");
-    let error = Transport::child(command.env("PATH", folder.path()), Framing::Newline).err().ok_or("no interpreter")?;
+    let error =
+        Transport::child(command.env("PATH", folder.path()), Framing::Newline).err().ok_or("an error is expected")?;
     assert!(error.to_string().starts_with("crlf: the interpreter /bin/sh"), "{error}");
     Ok(())
 }

@@ -40,9 +40,9 @@ fn serve(peer: &Peer) {
 /// Runs random operations until the link has ended. Returns the number of operations.
 async fn caller(client: Client, seed: u64) -> u64 {
     let mut random = Random(seed | 1);
-    let mut calls = 0;
+    let mut operations = 0;
     loop {
-        calls += 1;
+        operations += 1;
         let number = random.below(300);
         let outcome = match random.below(7) {
             0 => client.call::<u64>("slow", &(number,)).await,
@@ -65,7 +65,7 @@ async fn caller(client: Client, seed: u64) -> u64 {
         };
         match outcome {
             Ok(_) => {}
-            Err(CallError::Destroyed | CallError::PeerGone | CallError::Lost(_)) => return calls,
+            Err(CallError::Destroyed | CallError::PeerGone | CallError::Lost(_)) => return operations,
             // A nested call of the handler `back` fails when the link ends.
             Err(CallError::Remote(error)) => assert_eq!(error.code.value(), -32603, "{error}"),
             Err(error) => unexpected(&error),
@@ -85,7 +85,7 @@ fn unexpected(error: &CallError) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn no_call_stays_pending_whenever_the_link_ends() -> Result<(), Box<dyn Error>> {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
-    let mut calls = 0;
+    let mut operations = 0;
     for round in 0..150 {
         let (here, there) = Transport::pair()?;
         let (near, far) = (Peer::new(here), Peer::new(there));
@@ -106,12 +106,12 @@ async fn no_call_stays_pending_whenever_the_link_ends() -> Result<(), Box<dyn Er
             far_client.destroy()
         }
         for caller in callers {
-            calls += timeout(TEST_TIMEOUT, caller).await??;
+            operations += timeout(TEST_TIMEOUT, caller).await??;
         }
         assert_eq!((near_client.pending(), far_client.pending()), (0, 0));
         timeout(TEST_TIMEOUT, near_client.closed()).await?;
         timeout(TEST_TIMEOUT, far_client.closed()).await?;
     }
-    assert!(calls > 1_000, "{calls}");
+    assert!(operations > 1_000, "{operations}");
     Ok(())
 }

@@ -101,7 +101,7 @@ pub(crate) async fn until(happened: impl Fn() -> bool) {
     panic!("the condition must become true within five seconds");
 }
 
-/// Checks that the server has sent no further message. Sends a request, whose response must be the next message on the
+/// Checks that the server has sent no further message: sends a request, whose response must be the next message on the
 /// wire.
 pub(crate) async fn assert_no_further_message(wire: &Wire) {
     wire.send(r#"{"jsonrpc":"2.0","method":"?","id":"last"}"#);

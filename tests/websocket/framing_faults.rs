@@ -176,7 +176,7 @@ async fn a_message_at_the_limit_is_served_and_a_longer_one_closes_the_connection
     client.send(&frame(TEXT, start)).await?;
     client.send(&frame(0, rest)).await?;
     assert_eq!(client.closed().await?.0, 1009);
-    // This client has sent the whole message when it reads. It must still receive the code.
+    // This client sends the whole message before it reads. It must still receive the code.
     let mut client = RawClient::open(address).await?;
     client.send(&frame(FINAL | TEXT, &vec![b'x'; 4 * LIMIT])).await?;
     assert_eq!(client.closed().await?.0, 1009);

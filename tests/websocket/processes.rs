@@ -27,7 +27,8 @@ impl Process {
         command.spawn().map(Self)
     }
 
-    /// Waits for a line that contains `word`. Returns the rest of the line after `word`.
+    /// Waits for a line that contains `word`. Returns the rest of the line after `word`. May be called once, since it
+    /// closes the output of the process.
     pub(crate) fn line(&mut self, word: &str) -> io::Result<String> {
         let stdout = self.0.stdout.take().ok_or_else(|| io::Error::other("no output"))?;
         for line in BufReader::new(stdout).lines() {

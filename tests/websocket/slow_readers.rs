@@ -1,4 +1,4 @@
-//! Peers in other processes that read slowly, and peers that stop to read in the middle of a message.
+//! Peers in other processes that read slowly, and peers that stop reading in the middle of a message.
 
 use std::env;
 use std::io;
@@ -19,8 +19,9 @@ const ADDRESS: &str = "PORTWAY_TEST_URL";
 const RATE: &str = "PORTWAY_TEST_RATE";
 const BUFFER: &str = "PORTWAY_TEST_BUFFER";
 
-/// A silent peer is abandoned earlier: after 20 s, another 20 s after the ping, and 1 s. After 60 s, libtest would
-/// write to the output of the other process, which the test has closed.
+/// The time for which the test watches the links. The library abandons a silent peer earlier, after 41 s: 20 s until
+/// the ping, 20 s after the ping, and up to 1 s. After 60 s, libtest would write to the output of the other process,
+/// which the test has closed.
 const WATCHED: Duration = Duration::from_secs(55);
 
 /// A peer that reads, and the message for it.
@@ -34,8 +35,8 @@ struct Reader {
     message: usize,
 }
 
-/// None of these peers has read its message after [`WATCHED`]. The system buffers the message of the second and third
-/// reader completely, if it is allowed to.
+/// Each of these peers still reads its message after [`WATCHED`]. The buffers of the system may contain the whole
+/// message of the second and of the third reader.
 const SLOW: [Reader; 3] = [
     Reader { rate: 8_000, buffer: 4_096, message: 9_000_000 },
     Reader { rate: 30_000, buffer: 4_096, message: 2_400_000 },
@@ -89,7 +90,7 @@ async fn links_stay_open_while_their_peers_read_steadily_but_slowly() -> Test {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn links_end_after_their_peers_stop_to_read_within_a_message() -> Test {
+async fn links_end_after_their_peers_stop_reading_within_a_message() -> Test {
     let reader = Reader { rate: 100_000, buffer: 0, message: 9_000_000 };
     let (server_process, peer) = serve_reader(reader).await?;
     let (client_process, client) = connect_to_reader(reader).await?;

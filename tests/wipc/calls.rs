@@ -542,7 +542,7 @@ async fn no_kind_of_guest_buffers_a_call_of_two_hundred_megabytes() -> Test {
         let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         let mut output = frames_of(&mut stdout);
         stdin.write_all(&header(FrameType::Call, 200_000_000)?).await?;
-        // A `Peer` may be only a client, so it does not answer with the id null.
+        // The role `peer` uses a `Peer`, which may serve only as a client. So it sends no answer with the id null.
         if role == "serve" {
             let refused: Value = serde_json::from_str(&timeout(TEST_TIMEOUT, output.next_call()).await??)?;
             assert_eq!((&refused["id"], &refused["error"]["data"]["reason"]), (&Value::Null, &json!("oversize")));

@@ -93,8 +93,8 @@ fn check(framing: Framing, case: &Case, stream: &[u8]) {
         assert_eq!(other.events, whole.events, "the events depend on the cuts of the stream");
         assert_eq!(other.decoder.unfinished().is_some(), whole.decoder.unfinished().is_some());
     }
-    // If `4 * stream.len()` or more bytes are decoded again, the decoder may drop the bytes of rejected bodies. So this
-    // check is skipped.
+    // If `4 * stream.len()` or more bytes are decoded again, the decoder may drop the bytes of rejected bodies. In this
+    // case, the check below is skipped.
     if case.timeout_position.is_none() && (1..4 * stream.len()).contains(&whole.reread) {
         let mut without_reject = Reader::new(framing, &case.limits);
         without_reject.feed_without_reject(stream);
@@ -131,7 +131,7 @@ fn check_next_frame(framing: Framing, mut reader: Reader) {
 /// frames become its missing bytes. After the decoder has found one frame, it must find all further frames.
 fn check_flood(case: &Case, stream: &[u8]) {
     // If a message in the stream begins like the valid frames of this check, the check cannot distinguish this message
-    // from its frames.
+    // from these frames.
     if stream.windows(VALID_BEGINNING.len()).any(|part| part == VALID_BEGINNING) {
         return;
     }
