@@ -66,7 +66,8 @@ struct Incident {
 /// test projects have.
 const MIN_COUNTS_PERCENT: usize = 97;
 
-/// Runs the measurements. Returns `false` if too many counts differ, a fixable rule is left, or an import differs.
+/// Runs the measurements. Returns `false` if too many counts differ, if the fixes of a fixable rule fail, or if an
+/// import differs.
 pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     let folder = fs::canonicalize(&arguments.folder).with_context(|| arguments.folder.display().to_string())?;
     let kaiak = Kaiak { program: build::program(setup, "kaiak", "kaiak")?, folder, setup };
@@ -108,7 +109,7 @@ impl Kaiak<'_> {
         if table.exists() {
             command.arg("--rules").arg(table);
         }
-        // Test projects may have folders with the names of build products.
+        // This `--exclude` replaces the default, because test projects may have source folders with the name `target`.
         capture(command.args(["--quiet", "--exclude", "**/.git/**"]).arg(workspace))
     }
 
@@ -164,7 +165,8 @@ impl Kaiak<'_> {
                 fixed += 1;
                 continue;
             };
-            // With the option, a wildcard import no longer names the classes that stay.
+            // If only some classes of a package move, this option also renames wildcard imports of the package. The
+            // other classes of the package are then not imported any more, so the option is the second attempt.
             match self.fix(case, &["--mixed-wildcards"])? {
                 None => {
                     with_option += 1;
@@ -250,7 +252,7 @@ fn change_outside(
         return Some("the list of files".to_owned());
     }
     for ((path, old), new) in before.iter().zip(after.values()) {
-        let (old, new): (Vec<_>, Vec<_>) = (old.split(is_end).collect(), new.split(is_end).collect());
+        let (old, new): (Vec<_>, Vec<_>) = (old.split(is_line_break).collect(), new.split(is_line_break).collect());
         let name = path.to_string_lossy().into_owned();
         if old.len() != new.len() {
             return Some(format!("the number of lines of {name}"));
@@ -265,7 +267,7 @@ fn change_outside(
     None
 }
 
-fn is_end(byte: &u8) -> bool {
+fn is_line_break(byte: &u8) -> bool {
     *byte == b'\n'
 }
 
@@ -276,7 +278,7 @@ fn contents(folder: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
     files.into_iter().map(|file| Ok((file.strip_prefix(folder)?.to_owned(), fs::read(&file)?))).collect()
 }
 
-/// Copies the files below a folder. The copies can be written, even if the files cannot.
+/// Copies the files below a folder. The copies are writable, even if the originals are read-only.
 fn copy_files(from: &Path, to: &Path) -> Result<()> {
     for (path, content) in contents(from)? {
         let target = to.join(path);

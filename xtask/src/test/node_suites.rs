@@ -23,7 +23,7 @@ use crate::wasm_module;
 /// The package of the WIPC guest in Rust.
 const GUEST_PACKAGE: &str = "wipc-guest-rust";
 
-/// The path of the built guest, from the root. The specs read it from `PORTWAY_GUESTS`.
+/// The path of the built guest, from the root. The specs read this path from `PORTWAY_GUESTS`.
 const GUEST: &str = "target/guests/rust.wasm";
 
 /// Tests the JavaScript API of the built package, in every engine and in Node. One of its WIPC guests is a Rust module.
