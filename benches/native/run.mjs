@@ -1,4 +1,4 @@
-// The benchmark of byte streams and WebSockets: `node benches/native/run.mjs --binary PATH
+// The benchmark of byte streams, WIPC, WebSockets and `portway tap`: `node benches/native/run.mjs --binary PATH
 // [--plan native|wipc|ws|tap] [--portway PATH] [--rounds N] [--quick] [--check]`. In each round, every library runs
 // once, and each round starts with another library. Ratios compare results of the same round. The script prints a
 // summary, and writes all rounds to target/bench/PLAN.json.
@@ -15,9 +15,9 @@ import { CommandProcess, PortServer, Server, TapServer } from "./worker.mjs";
 
 const ROUNDS = 11;
 
-/** Is used in place of a library: the program that sends requests to the servers of the libraries. */
+/** An entry like those of `libraries`, for the program that sends requests to the servers of the libraries. */
 const loadGenerator = { id: "load" };
-/** Is used in place of a library: the server that the clients of the libraries call. */
+/** An entry like those of `libraries`, for the server that the clients of the libraries call. */
 const portwayServer = { id: "portway" };
 
 const root = fileURLToPath(new URL("../../", import.meta.url));

@@ -115,7 +115,10 @@ export class Soak {
   }
 }
 
-/** Returns the number of held and requested locks, once two counts are equal. Locks are granted asynchronously. */
+/**
+ * Returns the number of held and requested locks. Locks are granted asynchronously, so the function counts until two
+ * counts in a row are equal.
+ */
 async function locks() {
   for (let before; ; ) {
     const { held = [], pending = [] } = (await globalThis.navigator?.locks?.query()) ?? {};

@@ -338,7 +338,7 @@ export const steps = [
   ],
 
   [
-    "the panel lists 10 000 random messages of the preview and all of the worker, unchanged and in their order",
+    "the panel lists 10 000 random messages of the preview, and all messages of the worker, unchanged and in order",
     async (playground) => {
       const seed = Number(process.env.PORTWAY_SEED ?? Math.floor(Math.random() * 2 ** 32));
       console.log(`    PORTWAY_SEED=${seed}`);
@@ -380,7 +380,7 @@ export const steps = [
   ],
 
   [
-    "the user can reach all panes with the keyboard",
+    "the user can reach all panes, move a splitter and leave the editor with the keyboard",
     async (playground) => {
       await playground.editor.click();
       await playground.page.keyboard.press("F6");
