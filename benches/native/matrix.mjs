@@ -44,6 +44,7 @@ const decode = (id, title) => ({
 });
 const requests = 100_000;
 
+/** The workloads. At most `depth` of the requests are pending at a time. */
 export const workloads = [
   decode("request", "decode: requests of 150 bytes"),
   decode("change", "decode: didChange of 4 KB, one string"),

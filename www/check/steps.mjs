@@ -206,7 +206,8 @@ export const steps = [
     "the preview shows the newest of several quick edits",
     async (playground) => {
       await playground.openFile("Board.tsx");
-      // On a busy machine, a build may end before the next edit. The loop then makes three more edits.
+      // One of the edits must cancel a build. On a busy machine, each build may end before the next edit. The loop then
+      // makes three more edits.
       let edits = 0;
       let isCancelled = false;
       while (!isCancelled && edits < 24) {

@@ -1,7 +1,7 @@
-//! `cargo xtask bench`: compares calls with a bare `postMessage` and with other libraries. `--only native`,
-//! `--only wipc` and `--only ws` compare byte streams, WIPC frames and WebSockets with those of other libraries.
-//! `--only tap` measures the cost of `portway tap`, and `--only inspector` measures the page of the inspector.
-//! `--only kaiak` measures `kaiak`.
+//! `cargo xtask bench`: compares the calls of Portway with a bare `postMessage` and with other libraries.
+//! `--only native`, `--only wipc` and `--only ws` compare Portway with other libraries on byte streams, WIPC frames and
+//! WebSockets. `--only tap` measures the cost of `portway tap`, and `--only inspector` measures the page of the
+//! inspector. `--only kaiak` measures `kaiak`.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -4,8 +4,8 @@
 //! - `cases.json`: a list of `{rules, ruleID, data, exactly}`: the file of the rule, its test project, and the number
 //!   of incidents that the test of the rule expects. With `atLeast` instead of `exactly`, more incidents are accepted.
 //! - `fixable.json`, optional: a list of `{ruleID}`: the rules whose fixes must leave no incident.
-//! - `javax-imports.json`, optional: `changed` is a list of pairs of names, and `left` a list of names: the imports
-//!   that the rules in `kaiak/rules/jakarta` rename, and those that stay.
+//! - `javax-imports.json`, optional: imports for the rules in `kaiak/rules/jakarta`. `changed` has pairs: an import
+//!   that the rules rename, and its new name. `left` has the imports that the rules must not change.
 //! - `fixes.yaml`, optional: a table of fixes for the rules.
 
 use std::collections::btree_map::Entry;
@@ -84,7 +84,7 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     Ok(is_good)
 }
 
-/// The program and the folder.
+/// The program `kaiak`, and the folder with the rules and their test projects.
 struct Kaiak<'a> {
     program: PathBuf,
     folder: PathBuf,
@@ -119,7 +119,8 @@ impl Kaiak<'_> {
         output.lines().map(|line| serde_json::from_str(line).context("an incident")).collect()
     }
 
-    /// Compares the numbers of incidents. Prints those that differ, with their places.
+    /// Compares the number of incidents of each case with the expected number. If they differ, prints the incidents.
+    /// Returns whether enough numbers are as expected.
     fn counts(&self, cases: &[Case]) -> Result<bool> {
         let mut runs: BTreeMap<(&Path, &Path), Vec<Incident>> = BTreeMap::new();
         let mut met = 0;
@@ -154,7 +155,8 @@ impl Kaiak<'_> {
         incident.line_number.map_or_else(|| path.to_owned(), |line| format!("{path}:{line}"))
     }
 
-    /// Fixes each rule in a copy of its test project.
+    /// Fixes the incidents of each fixable rule in a copy of its test project. Returns whether every rule is
+    /// fixed, with or without the option `--mixed-wildcards`.
     fn fixes(&self, cases: &[Case], fixable: &[Fixable]) -> Result<bool> {
         let (mut fixed, mut with_option) = (0, 0);
         for rule in fixable {
@@ -215,7 +217,7 @@ impl Kaiak<'_> {
         Ok((contents(&copy)? != after).then(|| "a second run changes files".to_owned()))
     }
 
-    /// Renames a list of imports with the rules of the repository.
+    /// Fixes a file with all `imports` by the rules of the repository. Returns whether each import is then as expected.
     fn imports(&self, imports: &Imports) -> Result<bool> {
         let folder = self.setup.workspace.path("target/kaiak-imports");
         fs::create_dir_all(&folder)?;

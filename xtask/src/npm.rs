@@ -111,8 +111,8 @@ fn is_installed(workspace: &Workspace) -> Result<bool> {
 }
 
 /// Returns whether the packages of the lock file `required` are installed, each in the version that `required` names.
-/// `installed` is the lock file that npm writes to node_modules. Its time is not compared with the time of `required`,
-/// because `npm install` writes both files in any order.
+/// `installed` is the lock file that npm writes to node_modules. The times of the two files are not compared, because
+/// `npm install` may write either file first.
 fn covers(installed: &Value, required: &Value) -> bool {
     let Some(packages) = required.get("packages").and_then(Value::as_object) else { return false };
     packages.iter().filter(|(path, _)| path.starts_with("node_modules/")).all(|(path, package)| {
