@@ -46,7 +46,7 @@ export class Soak {
   }
 
   /** The progress of this context: the sum of ended calls, cycles, and calls to the reloaded iframe. */
-  get ends() {
+  get progress() {
     const { links = [], cycles, reloads } = this;
     return links.reduce((sum, { caller }) => sum + caller.ended, 0) + (cycles?.cycles ?? 0) + (reloads?.made ?? 0);
   }
