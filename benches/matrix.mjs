@@ -152,7 +152,7 @@ const MANY_ROUNDS = 21;
  * The workloads. `letter` is a short name for the option `--only`. `size` is the number of calls that a library makes
  * in a round. `rounds` is set if it differs from the default. `boundaries` lists the boundaries of a run without the
  * option `--boundary`. Long workloads do not run at boundaries to another process, where a message costs ten times as
- * much as at other boundaries.
+ * much as at other boundaries. `metrics` has the names of the figures that a round returns.
  */
 export const workloads = [
   {

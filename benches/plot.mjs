@@ -5,9 +5,19 @@ import { libraries, workloads } from "./matrix.mjs";
 import { ratio } from "./statistics.mjs";
 
 const PANELS = ["sequential", "concurrent-10k", "notifications"];
-// In units of the SVG: the height of a row, the width of the labels, the width of the plot, the width of the longest
-// bar, the height of the titles, and the gap between two panels.
-const [ROW, LABEL, WIDTH, BAR, TOP, GAP] = [20, 170, 800, 150, 48, 52];
+// All sizes are in units of the SVG.
+/** The height of a row. */
+const ROW = 20;
+/** The width of the labels of the rows. */
+const LABEL = 170;
+/** The width of the plot. */
+const WIDTH = 800;
+/** The width of the longest bar. */
+const BAR = 150;
+/** The height of the titles. */
+const TOP = 48;
+/** The width of the gap between two panels. */
+const GAP = 52;
 
 /** Returns an SVG for light and dark pages, or undefined if a panel was not measured. */
 export function plot(cells) {

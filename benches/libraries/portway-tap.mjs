@@ -1,4 +1,4 @@
-// Portway with coalescing and a tap on the client's transport. The sink takes all records.
+// Portway with coalescing and a tap on the client's transport. The sink receives all records, and drops them.
 
 import { JSONRPCClient } from "../../pkg/node.js";
 import { TapRecorder, tap } from "../../pkg/tap.js";

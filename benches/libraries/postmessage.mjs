@@ -3,7 +3,7 @@
 
 import { bareChannelOf } from "./channel.mjs";
 
-// Negative numbers are messages with a meaning. Other numbers are calls of `echo` and their results.
+// Negative numbers are the messages below. Other numbers are calls of `echo`, and results of calls.
 const TICK = -1;
 const FLUSH = -2;
 const TAKE = -3;

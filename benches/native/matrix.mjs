@@ -1,8 +1,8 @@
 // The matrix of the benchmark of byte streams: libraries, workloads and promises.
 
 /**
- * The libraries. `runs` maps each supported part of the benchmark to the library's name in this part. `script` is the
- * program of a library that runs in Node. The name is empty if the program runs only this library.
+ * The libraries. `runs` maps each supported part of the benchmark to the library's name in this part. If a library runs
+ * in Node, `script` is its program. If this program runs only one library, the name in `runs` is empty.
  */
 export const libraries = [
   { id: "serde-alone", title: "memchr, serde_json alone", runs: { decode: "serde-alone" } },
@@ -44,6 +44,7 @@ const decode = (id, title) => ({
 });
 const requests = 100_000;
 
+/** The workloads. At most `depth` of the requests are pending at a time. */
 export const workloads = [
   decode("request", "decode: requests of 150 bytes"),
   decode("change", "decode: didChange of 4 KB, one string"),

@@ -1,4 +1,4 @@
-// The benchmark of byte streams and WebSockets: `node benches/native/run.mjs --binary PATH
+// The benchmark of byte streams, WIPC, WebSockets and `portway tap`: `node benches/native/run.mjs --binary PATH
 // [--plan native|wipc|ws|tap] [--portway PATH] [--rounds N] [--quick] [--check]`. In each round, every library runs
 // once, and each round starts with another library. Ratios compare results of the same round. The script prints a
 // summary, and writes all rounds to target/bench/PLAN.json.
@@ -15,9 +15,9 @@ import { CommandProcess, PortServer, Server, TapServer } from "./worker.mjs";
 
 const ROUNDS = 11;
 
-/** Is used in place of a library: the program that sends requests to the servers of the libraries. */
+/** An entry like those of `libraries`, for the program that sends requests to the servers of the libraries. */
 const loadGenerator = { id: "load" };
-/** Is used in place of a library: the server that the clients of the libraries call. */
+/** An entry like those of `libraries`, for the server that the clients of the libraries call. */
 const portwayServer = { id: "portway" };
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -114,7 +114,7 @@ async function portServer(library, name) {
   return await child.ready();
 }
 
-async function worker(library, ...words) {
+async function commandProcess(library, ...words) {
   const child = new CommandProcess(options.binary, library, words, cores?.generator);
   running.add(child);
   await child.ask();
@@ -126,15 +126,15 @@ async function prepareLibrary({ part, stream, words, requests, connections, dept
   const name = library.runs[part];
   const { expected = '"result"', precedingMethod = "-" } = library;
   if (part === "wipc") {
-    const child = await worker(library, part, name);
+    const child = await commandProcess(library, part, name);
     return () => child.ask(...words);
   }
   if (part === "decode") {
-    const child = await worker(library, "decode", name);
+    const child = await commandProcess(library, "decode", name);
     return () => child.ask(streams[stream].path, streams[stream].count);
   }
   if (part === "serve") {
-    const [{ socket }, client] = [await server(library, name), await worker(loadGenerator, "load")];
+    const [{ socket }, client] = [await server(library, name), await commandProcess(loadGenerator, "load")];
     return () => client.ask(socket, requests, depth);
   }
   if (part === "tap") {
@@ -149,19 +149,19 @@ async function prepareLibrary({ part, stream, words, requests, connections, dept
       running.add(between);
       target = (await between.ready()).socket;
     }
-    const client = await worker(loadGenerator, words[0]);
+    const client = await commandProcess(loadGenerator, words[0]);
     return () => client.ask(target, ...words.slice(1));
   }
   if (part === "call") {
-    const [{ socket }, client] = [await server(portwayServer, "portway"), await worker(library, "call", name)];
+    const [{ socket }, client] = [await server(portwayServer, "portway"), await commandProcess(library, "call", name)];
     return () => client.ask(socket, requests, depth);
   }
   if (part === "rate") {
-    const [{ port }, client] = [await portServer(library, name), await worker(loadGenerator, "load")];
+    const [{ port }, client] = [await portServer(library, name), await commandProcess(loadGenerator, "load")];
     return () => client.ask(port, requests, connections, depth, expected);
   }
   if (part === "flood") {
-    const [{ port }, client] = [await portServer(library, name), await worker(loadGenerator, "flood")];
+    const [{ port }, client] = [await portServer(library, name), await commandProcess(loadGenerator, "flood")];
     return () => client.ask(port, requests, precedingMethod);
   }
   if (part === "idle")
@@ -180,7 +180,7 @@ async function prepareLibrary({ part, stream, words, requests, connections, dept
  * first connections also allocate memory that all connections share.
  */
 async function measureIdleMemory(child, address, count, expected) {
-  const clients = await worker(loadGenerator, "hold");
+  const clients = await commandProcess(loadGenerator, "hold");
   const few = count / 100;
   await clients.ask(...address, few, ...expected);
   const before = child.memory();

@@ -29,6 +29,7 @@ export const workloads = [
   decode("large", "1 MiB", 1_048_576, 32_000_000),
 ];
 
+/** The promises: the `min` of the ratio of `library` to `base`. */
 export const promises = [
   { workload: "small", library: "portway", base: "wipc-js", min: 5 },
   { workload: "small", library: "wasm-portway", base: "wipc-js", min: 5 },

@@ -31,6 +31,7 @@ export class CommandProcess {
     this.lines = createInterface({ input: this.process.stdout })[Symbol.asyncIterator]();
   }
 
+  /** Sends `words` as a command, and returns the answer. Without words, only waits for the next line of output. */
   async ask(...words) {
     if (words.length > 0) this.process.stdin.write(`${words.join(" ")}\n`);
     const late = sleep(TIMEOUT_MS, undefined, { ref: false }).then(() =>

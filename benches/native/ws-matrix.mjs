@@ -33,6 +33,7 @@ export const libraries = [
 /** The numbers of the processor cores on which the server and the generator run. */
 export const cores = { server: 0, generator: 1 };
 
+/** Returns a workload of the part `rate`. At most `depth` requests are pending at a time on each connection. */
 const rate = (id, title, requests, connections, depth) => ({
   id,
   part: "rate",

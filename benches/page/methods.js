@@ -1,4 +1,5 @@
-// The methods of the server. `transferred(value, buffers)` returns a result whose buffers the library transfers.
+// The methods of the server. `transferred(value, buffers, context)` returns a result whose buffers the library
+// transfers. `context` is the second argument that the library passes to a handler.
 
 export function makeMethods(transferred = (value) => value) {
   let ticks = 0;

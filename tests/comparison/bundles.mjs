@@ -39,7 +39,10 @@ export async function bundle(contents, module = "inline.js", folder = pkg) {
   return outputFiles[0].contents;
 }
 
-/** Returns an outcome with the size of the typical import of a library. If the library has `more`, adds its size. */
+/**
+ * Returns an outcome with the size of the typical import of a library. If the library has `more`, adds the size of that
+ * import.
+ */
 export async function size({ typicalImport, more, wasm }) {
   const sizes = [await compressedSize(typicalImport, wasm)];
   if (more) sizes.push(`${await compressedSize(more.typicalImport, wasm)} with ${more.has}`);

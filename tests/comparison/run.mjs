@@ -19,7 +19,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 const MODULES = catalogue.map(({ module }) => module);
 /** Bundlers for browsers set this condition. vscode-jsonrpc exports its entry for browsers only with this condition. */
 const CONDITIONS = "--conditions=browser";
-/** The longest time of the process that probes one library. */
+/** The maximum time of a process, which probes one library. */
 const PROBE_TIMEOUT_MS = 45_000;
 
 const behaviours = [

@@ -5,7 +5,7 @@ export { launch } from "../chromium.mjs";
 const TEST_TIMEOUT_MS = 20_000;
 
 /**
- * Opens a page and waits until it has set `globalThis.outcome`.
+ * Opens a page and waits until the page has set `globalThis.outcome`. Resolves to `{ outcome, faults }`.
  *
  * `faults` are the console errors and warnings, uncaught exceptions, failed requests and policy violations of the page.
  */

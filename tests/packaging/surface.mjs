@@ -66,7 +66,7 @@ function declarations(text) {
   });
 }
 
-/** Splits a text at each `;` outside of brackets, and after each body of an interface or class, which has no `;`. */
+/** Splits a text at each `;` outside of brackets, and after each body of an interface, class or namespace. */
 function statements(text) {
   const found = [];
   let [depth, start, body] = [0, 0];
@@ -82,7 +82,7 @@ function statements(text) {
   return found.filter(({ head }) => head.trim() !== "");
 }
 
-/** Returns whether a body may follow `text`: the text begins an interface or a class, and has a `>` for each `<`. */
+/** Returns whether `text` may precede a body: it begins an interface, class or namespace, and closes each `<`. */
 function isHead(text) {
   const angles = text.replaceAll("=>", "");
   const isDeclaration = /^\s*(?:export |declare |abstract )*(?:interface|class|namespace) /.test(text);

@@ -14,7 +14,8 @@ use crate::{file, program};
 
 const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Starts a program of the folder `websocket`. It is killed when the test ends.
+/// Runs a script of the folder `websocket` with the program that `variable` names. Returns `None` if the variable is
+/// not set. The process is killed when the test ends.
 fn start(variable: &str, script: &str, words: &[&str]) -> Option<Child> {
     let mut command = Command::new(program(variable)?);
     command.arg(file("websocket").join(script)).args(words).stdout(Stdio::piped()).kill_on_drop(true);

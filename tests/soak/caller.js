@@ -113,7 +113,10 @@ export class Caller {
     );
   }
 
-  /** Checks that each call ended once and was served as often as it must be. `served[n]` is how often a handler ran. */
+  /**
+   * Checks that each call ended once. Checks that a handler ran once for each numbered call, and never for another
+   * call. `served[n]` is how often a handler ran for the call `n`.
+   */
   compare(served) {
     for (let n = 0; n < this.made; n++) {
       const workload = WORKLOADS[this.#workloads[n]];

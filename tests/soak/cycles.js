@@ -74,7 +74,7 @@ export class Cycles {
     const { port1, port2 } = new MessageChannel();
     const { JSONRPCPeer, portTransport } = this.portway;
     const peerThere = this.#service.serve(new JSONRPCPeer(portTransport(port2), OPTIONS), this.portway);
-    await this.#makeCalls(new JSONRPCPeer(portTransport(port1), OPTIONS));
+    await this.#callAndDestroy(new JSONRPCPeer(portTransport(port1), OPTIONS));
     peerThere.destroy();
   }
 
@@ -83,7 +83,7 @@ export class Cycles {
     const { port1, port2 } = new MessageChannel();
     await ask("servePort", { port: port2 }, [port2]);
     const { JSONRPCPeer, portTransport } = this.portway;
-    await this.#makeCalls(new JSONRPCPeer(portTransport(port1), OPTIONS), true);
+    await this.#callAndDestroy(new JSONRPCPeer(portTransport(port1), OPTIONS), true);
   }
 
   // Both peers are in this context. They connect over a port.
@@ -94,7 +94,7 @@ export class Cycles {
     const methods = this.#service.methods(this.portway, () => peerThere);
     const [peerHere, other] = await Promise.all([connect(port1, OPTIONS), connect(port2, { ...OPTIONS, methods })]);
     peerThere = other;
-    await this.#makeCalls(peerHere);
+    await this.#callAndDestroy(peerHere);
     peerThere.destroy();
     port1.close();
     port2.close();
@@ -107,7 +107,7 @@ export class Cycles {
       this.portway.connect(port1, OPTIONS),
       ask("serveConnected", { port: port2 }, [port2]),
     ]);
-    await this.#makeCalls(peerHere);
+    await this.#callAndDestroy(peerHere);
     port1.close();
   }
 
@@ -118,14 +118,14 @@ export class Cycles {
       this.portway.connect(target, { ...OPTIONS, channel }),
       ask("serveConnected", { channel }),
     ]);
-    await this.#makeCalls(peerHere);
+    await this.#callAndDestroy(peerHere);
   }
 
   /**
    * Destroys `peer`. In every second cycle, first makes calls. Some of these calls are pending when `peer` is
    * destroyed. With `sendsLeave`, also sends the notification `leave`, which destroys the peer in the other context.
    */
-  async #makeCalls(peer, sendsLeave = false) {
+  async #callAndDestroy(peer, sendsLeave = false) {
     const calls = [];
     const call = (method) => {
       const n = (this.#number = (this.#number + 1) % 1_000_000);

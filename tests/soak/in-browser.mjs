@@ -5,8 +5,8 @@ import { startBrowser } from "../web/runner/browsers.mjs";
 import { startServers } from "../web/runner/server.mjs";
 
 /**
- * The page is stuck if no call ends for this number of milliseconds. Before that, caller.js reports the calls that have
- * not ended after `DRAIN_TIMEOUT_MS`.
+ * The page is stuck if its progress stays the same for this number of milliseconds. Before that, caller.js reports the
+ * calls that have not ended after `DRAIN_TIMEOUT_MS`.
  */
 const TEST_TIMEOUT_MS = 180_000;
 /** With these options, scripts and measurements of memory can start a garbage collection. */
@@ -20,9 +20,9 @@ export async function soakInBrowser(plan) {
   let last = "";
   let stuckTimer;
   const servers = await startServers(async (state) => {
-    const { samples = [], now, ends, done } = state;
-    if (`${now} ${ends}` !== last) {
-      last = `${now} ${ends}`;
+    const { samples = [], now, progress, done } = state;
+    if (`${now} ${progress}` !== last) {
+      last = `${now} ${progress}`;
       clearTimeout(stuckTimer);
       stuckTimer = setTimeout(
         () => end({ ...state, error: `no call has ended for ${TEST_TIMEOUT_MS / 1000} s: ${now}` }),

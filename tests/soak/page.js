@@ -68,8 +68,8 @@ let soak;
 let error;
 let isDone = false;
 const state = () => {
-  const { now, ends, samples, ledgers } = soak ?? {};
-  return { now, ends, samples, ledgers, error, done: isDone };
+  const { now, progress, samples, ledgers } = soak ?? {};
+  return { now, progress, samples, ledgers, error, done: isDone };
 };
 
 async function run() {

@@ -16,7 +16,7 @@ export function runPeerContext({ portway, source, post, owner, transport }) {
   let caller;
   /** The number of open short-lived peers. */
   let open = 0;
-  const served = new Service(1_000_000);
+  const shortLivedService = new Service(1_000_000);
 
   function track(peer) {
     open++;
@@ -50,7 +50,7 @@ export function runPeerContext({ portway, source, post, owner, transport }) {
 
     /** Opens a plain peer on a port. The notification `leave` destroys this peer. */
     servePort({ port }) {
-      const peer = served.serve(new portway.JSONRPCPeer(portway.portTransport(port), OPTIONS), portway);
+      const peer = shortLivedService.serve(new portway.JSONRPCPeer(portway.portTransport(port), OPTIONS), portway);
       peer.onNotify("leave", track(peer));
     },
     /**
@@ -63,8 +63,8 @@ export function runPeerContext({ portway, source, post, owner, transport }) {
       const options = {
         ...OPTIONS,
         channel,
-        methods: served.methods(portway, () => peer),
-        notifications: { ...served.notifications(), leave: () => leave() },
+        methods: shortLivedService.methods(portway, () => peer),
+        notifications: { ...shortLivedService.notifications(), leave: () => leave() },
         onLost: () => leave(),
       };
       peer = await portway.connect(port ?? owner, options);

@@ -61,7 +61,7 @@ export class Reloads {
     else this.#element.src = `reloading.html${this.query || "?"}&${i}`;
     while (this.#sessions === sessionsBefore) {
       for (let n = 0; n < CALLS_PER_STEP; n++) calls.push(this.#call(true));
-      await this.#session(10);
+      await this.#untilSession(10);
       if (this.#sessions === sessionsBefore && calls.length > (LOAD_TIMEOUT_MS / 10) * CALLS_PER_STEP)
         throw new Error(`the iframe must begin a session within ${LOAD_TIMEOUT_MS} ms`);
     }
@@ -71,7 +71,7 @@ export class Reloads {
   }
 
   /** Resolves when the next session begins, or after `ms` milliseconds. */
-  async #session(ms) {
+  async #untilSession(ms) {
     await new Promise((resolve) => {
       this.#wake = resolve;
       startTimer(resolve, ms);

@@ -46,7 +46,7 @@ export class Soak {
   }
 
   /** The progress of this context: the sum of ended calls, cycles, and calls to the reloaded iframe. */
-  get ends() {
+  get progress() {
     const { links = [], cycles, reloads } = this;
     return links.reduce((sum, { caller }) => sum + caller.ended, 0) + (cycles?.cycles ?? 0) + (reloads?.made ?? 0);
   }
@@ -115,7 +115,10 @@ export class Soak {
   }
 }
 
-/** Returns the number of held and requested locks, once two counts are equal. Locks are granted asynchronously. */
+/**
+ * Returns the number of held and requested locks. Locks are granted asynchronously, so the function counts until two
+ * counts in a row are equal.
+ */
 async function locks() {
   for (let before; ; ) {
     const { held = [], pending = [] } = (await globalThis.navigator?.locks?.query()) ?? {};

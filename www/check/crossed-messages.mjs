@@ -9,9 +9,9 @@ const exportsOf = (name, ...names) =>
   `(() => { ${story(name).replace(/^export /gm, "")}; return { ${names.join(", ")} }; })()`;
 
 /**
- * Logs the messages in each document of a page, from its beginning. `workerLog` has the messages between the page and
- * its worker. `windowLog` has only the messages that the document has received from another window: a script cannot
- * replace `postMessage` of a window with another origin, so sent messages cannot be logged.
+ * Logs the messages in each document of a page, from the start of the document. `workerLog` has the messages between
+ * the page and its worker. `windowLog` has only the messages that the document has received from another window: a
+ * script cannot replace `postMessage` of a window with another origin, so sent messages cannot be logged.
  */
 export async function logMessages(page) {
   await page.addInitScript(`{
@@ -27,7 +27,7 @@ export async function logMessages(page) {
   }`);
 }
 
-/** Makes random calls and console entries in the preview until this number of messages has crossed. */
+/** Makes random calls and console entries in the preview until at least `count` messages have crossed. */
 export function exchange(frame, seed, count) {
   return frame.evaluate(`(async () => {
     const { randomOf, randomJson } = ${exportsOf("random", "randomOf", "randomJson")};

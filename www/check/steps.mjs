@@ -206,7 +206,8 @@ export const steps = [
     "the preview shows the newest of several quick edits",
     async (playground) => {
       await playground.openFile("Board.tsx");
-      // On a busy machine, a build may end before the next edit. The loop then makes three more edits.
+      // One of the edits must cancel a build. On a busy machine, each build may end before the next edit. The loop then
+      // makes three more edits.
       let edits = 0;
       let isCancelled = false;
       while (!isCancelled && edits < 24) {
@@ -338,7 +339,7 @@ export const steps = [
   ],
 
   [
-    "the panel lists 10 000 random messages of the preview and all of the worker, unchanged and in their order",
+    "the panel lists 10 000 random messages of the preview, and all messages of the worker, unchanged and in order",
     async (playground) => {
       const seed = Number(process.env.PORTWAY_SEED ?? Math.floor(Math.random() * 2 ** 32));
       console.log(`    PORTWAY_SEED=${seed}`);
@@ -380,7 +381,7 @@ export const steps = [
   ],
 
   [
-    "the user can reach all panes with the keyboard",
+    "the user can reach all panes, move a splitter and leave the editor with the keyboard",
     async (playground) => {
       await playground.editor.click();
       await playground.page.keyboard.press("F6");

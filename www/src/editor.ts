@@ -198,8 +198,8 @@ function toEditorDiagnostic(doc: Text, diagnostic: Diagnostic): EditorDiagnostic
 }
 
 /**
- * Returns the offset of a position. The text may have changed since the build, so the position may be outside of the
- * text.
+ * Returns the offset of a position. The text may have changed since the build. If the position is outside of the text,
+ * returns the nearest offset.
  */
 function offsetOf(doc: Text, line: number, column: number): number {
   const { from, length } = doc.line(Math.min(doc.lines, Math.max(1, line)));

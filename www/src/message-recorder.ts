@@ -23,7 +23,7 @@ export class MessageRecorder {
     const loaded = new Promise<InspectorContext>((resolve) => (this.#setLoaded = resolve));
     this.#recorder = new TapRecorder({
       maxBytes: MAX_WAITING_BYTES,
-      // The next records follow when these have been taken in, so that records need only a part of each frame.
+      // The recorder passes on the next records only after the model has taken in these records.
       sink: async (records) => {
         const { model } = await loaded;
         model.take(records);

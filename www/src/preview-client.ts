@@ -88,7 +88,7 @@ export class PreviewClient {
     this.#frame.src = new URL("preview.html", document.baseURI).href;
   }
 
-  /** Replaces the iframe, because its document has not answered. A blocked document cannot handle a call. */
+  /** Replaces an iframe whose document has not answered. Such a document may be blocked, and cannot reload itself. */
   #replaceIframe(): void {
     this.#console.add("warn", "The preview did not answer and was started again");
     if (this.#host) this.mount(this.#host);

@@ -35,7 +35,7 @@ export async function servePreviewFile(url: string, method = "GET"): Promise<Fet
 
 function pathOf(url: string): string | undefined {
   try {
-    // The parser resolves "..", so every path is inside of the output folder.
+    // The parser resolves `..`, but not an encoded form such as `..%2F`. `findFile` refuses a `..` in the decoded path.
     return decodeURIComponent(new URL(url, "http://preview.invalid/").pathname);
   } catch {
     return undefined;

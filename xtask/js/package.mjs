@@ -1,5 +1,6 @@
 // The last step of `cargo xtask build`: bundles the entry modules with the glue of wasm-bindgen, and writes the other
-// files of the npm package. Its argument is the path of a JSON file with the plan, which xtask/src/build.rs writes.
+// files of the npm package. Its argument is the path of a JSON file with the plan, which xtask/src/build.rs writes. In
+// the plan, `raw` is the output folder of wasm-pack, and `features` has options of wasm-opt.
 import { build } from "esbuild";
 import { minify } from "terser";
 import { execFileSync } from "node:child_process";
@@ -38,12 +39,12 @@ const shortNames = new Map(
 
 // Patterns that match code of the glue, each with the code that replaces it.
 const glueReplacements = [
-  // `wasm-loader.js` calls this function with a compiled module, at the start and again after a trap. Only numbers
-  // are passed to this wasm, so the function need not fill a table of values.
+  // `wasm-loader.js` calls this function with a compiled module, at the start and again after a trap.
   [
     /function initSync\(module\) \{.*?\n\}/s,
     "function initSync(module) { return (wasm = new WebAssembly.Instance(module, __wbg_get_imports()).exports); }",
   ],
+  // Only numbers are passed to this wasm, so it needs no table of JavaScript values.
   [/(__wbindgen_init_externref_table: function\(\) \{).*?\n {8}\}/s, "$1}"],
   // The strings of this wasm are ASCII, and `TextDecoder` does not exist in some realms.
   [
@@ -212,9 +213,9 @@ if (shared !== undefined) throw new Error(`copies of the library share ${shared}
 const shortenedMembers = new Set();
 
 /**
- * The characters of short local names, in an order that compresses well. By default, Terser orders them by their
- * frequency in each bundle. With one order for all bundles, the code that two bundles share is equal, so a compressor
- * finds it.
+ * The characters of short local names, in an order that compresses well. By default, Terser orders the characters by
+ * their frequency in each bundle. With one order for all bundles, code that two bundles share has the same names in
+ * both. A compressor of both bundles then finds the repetition.
  */
 const NAME_CHARACTERS = "tenasiorlcfhudpkgRPEbWyNMOwmxATCI_jvSDFGHUKVXYZBJQqz$L";
 
@@ -258,7 +259,8 @@ async function bundle({ name, output, platform }) {
   const options = {
     ecma: 2022,
     module: true,
-    // Larger functions are not inlined: gzip compresses calls better. Moved constants do not help it, either.
+    // gzip compresses calls better than inlined code, so only the simplest functions are inlined. With `lhs_constants`,
+    // Terser would move constants in comparisons, which gzip compresses no better.
     compress: { passes: 3, inline: 1, lhs_constants: false },
     mangle: { nth_identifier: nameOrder },
     format: { preserve_annotations: true },

@@ -1,7 +1,7 @@
-//! `cargo xtask bench`: compares calls with a bare `postMessage` and with other libraries. `--only native`,
-//! `--only wipc` and `--only ws` compare byte streams, WIPC frames and WebSockets with those of other libraries.
-//! `--only tap` measures the cost of `portway tap`, and `--only inspector` measures the page of the inspector.
-//! `--only kaiak` measures `kaiak`.
+//! `cargo xtask bench`: compares the calls of Portway with a bare `postMessage` and with other libraries.
+//! `--only native`, `--only wipc` and `--only ws` compare Portway with other libraries on byte streams, WIPC frames and
+//! WebSockets. `--only tap` measures the cost of `portway tap`, and `--only inspector` measures the page of the
+//! inspector. `--only kaiak` measures `kaiak`.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -19,7 +19,7 @@ use crate::setup::Setup;
 use crate::toolchain::cargo;
 use crate::wasm_module;
 
-/// The script of all other workloads.
+/// The script of the workloads in benches/matrix.mjs.
 const SCRIPT: &str = "benches/run.mjs";
 
 /// The workload of byte streams, as an argument of `--only`.
@@ -46,10 +46,10 @@ const KAIAK: &str = "kaiak";
 /// The script of the workloads `native`, `wipc`, `ws` and `tap`. This script starts a program in Rust.
 const NATIVE_SCRIPT: &str = "benches/native/run.mjs";
 
-/// The package of this program for the workloads `native`, `wipc` and `tap`.
+/// The package of the program that [`NATIVE_SCRIPT`] starts for the workloads `native`, `wipc` and `tap`.
 const NATIVE_PACKAGE: &str = "native-bench";
 
-/// The package of this program for the workload `ws`.
+/// The package of the program that [`NATIVE_SCRIPT`] starts for the workload `ws`.
 const WEBSOCKET_PACKAGE: &str = "websocket-bench";
 
 /// The package of the wasm module that decodes WIPC frames.
@@ -70,7 +70,7 @@ pub(crate) struct Arguments {
     /// Measure only the baselines and these libraries, such as portway,portway-off
     #[arg(long, value_name = "LIBRARIES")]
     library: Option<String>,
-    /// The number of rounds. Default: 11, or 50 for sequential calls
+    /// The number of rounds. The default depends on the workload: 11 for most, 50 for sequential calls
     #[arg(long, value_name = "N")]
     rounds: Option<u32>,
     /// Run a third of the rounds, which is enough during development but too few for a conclusion; for inspector, also

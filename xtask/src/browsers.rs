@@ -1,4 +1,5 @@
-//! Finds the three browser engines and their drivers in PATH. On Debian, installs missing engines and drivers.
+//! Finds the three browser engines and their drivers. On Debian, apt-get installs missing engines and drivers. The
+//! exception is geckodriver, which cargo installs on any system.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

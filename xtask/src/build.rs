@@ -1,5 +1,5 @@
-//! `cargo xtask build`: creates pkg/ from crates/portway-web and npm with wasm-pack, wasm-opt and xtask/js/package.mjs.
-//! With `--only inspector`, builds the core of the inspector instead, and with `--only page` the page of the inspector.
+//! `cargo xtask build`: creates pkg/, the npm package, with wasm-pack, wasm-opt and xtask/js/package.mjs.
+//! With `--only inspector`, builds the core of the inspector instead. With `--only page`, builds its page instead.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -112,8 +112,8 @@ pub(crate) fn run(setup: &Setup) -> Result<()> {
     // `no-install` prevents downloads by wasm-pack, which would ignore the lock file. xtask has installed all tools.
     pack.args(["build", &build.krate, "--mode", "no-install", "--no-opt", "--no-pack"]);
     pack.args(["--target", &build.target, "--profile", &build.profile, "--out-name", "portway", "--out-dir"]).arg(&raw);
-    // With the default feature, the module would start the library when it is loaded. The loader of the package starts
-    // the library instead.
+    // With the default feature, the library would start as soon as the module is loaded. Without this feature, the
+    // loader of the package starts the library.
     pack.args(["--", "--no-default-features"]);
     step("wasm: wasm-pack build", || run_ok(&mut pack, &log, LIMIT))?;
 

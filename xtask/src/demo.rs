@@ -23,7 +23,7 @@ const STORY: &str = "the story";
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Run the end-to-end check in headless Chromium, print each step, and fail if any step fails. Without
-    /// `--inspector`, the check ends with a few steps of the inspector
+    /// `--inspector`, the check ends with one step of the inspector's check
     #[arg(long)]
     check: bool,
     /// Show the inspector instead of the playground

@@ -1,6 +1,5 @@
 //! `cargo xtask build --only inspector`: builds the core of the inspector as wasm, in the folder from which the page
-//! imports the wasm. `cargo xtask build --only page`: also builds the page, and copies the page to the folder from
-//! which the command embeds it.
+//! imports the wasm. `cargo xtask build --only page`: also builds the page, and copies the page to [`EMBEDDED`].
 
 use std::fs;
 use std::path::Path;
@@ -42,7 +41,7 @@ const INPUTS: &[&str] = &[
 /// The built page.
 const PAGE: &str = "www/inspector/dist";
 
-/// The folder whose files the build script of `portway-cli` embeds.
+/// The folder whose files the build script of `portway-cli` embeds in the command `portway`.
 pub(crate) const EMBEDDED: &str = "crates/portway-cli/page";
 
 /// The only file of [`EMBEDDED`] that does not belong to the page. It is in the repository.
@@ -54,14 +53,14 @@ pub(crate) const CHECK: &str = "www/inspector/check.mjs";
 /// The end-to-end check of the page that the command serves.
 pub(crate) const COMMAND_CHECK: &str = "www/inspector/command-check.mjs";
 
-/// The comparison of the page with the messages that crossed links of each kind.
+/// The test that compares the rows of the page with the messages that crossed links of each kind.
 pub(crate) const STORY: &str = "tests/inspector/story.mjs";
 
 /// Maximum time of each command.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// Builds the package, the core, and then the page of the inspector to `www/inspector/dist`. Copies the page to the
-/// folder from which the command embeds it.
+/// Builds the npm package and the core, and then the page of the inspector to [`PAGE`]. Copies the page to
+/// [`EMBEDDED`].
 pub(crate) fn build_page(setup: &Setup) -> Result<()> {
     package::run(setup)?;
     build(setup)?;
@@ -74,8 +73,8 @@ pub(crate) fn build_page(setup: &Setup) -> Result<()> {
     embed(workspace)
 }
 
-/// Makes the files in [`EMBEDDED`] equal to the built page. A file that is equal already is not written, because each
-/// write causes a new build of the command.
+/// Makes the files in [`EMBEDDED`] equal to the built page. Does not write a file that is already equal, because each
+/// write causes a new build of the command `portway`.
 fn embed(workspace: &Workspace) -> Result<()> {
     let _lock = lock(&workspace.path("target/inspector.lock"))?;
     let (page, folder) = (workspace.path(PAGE), workspace.path(EMBEDDED));

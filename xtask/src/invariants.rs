@@ -1,5 +1,5 @@
 //! Rules that the compiler does not check: the layers of the JavaScript, the length of files, and the images of the
-//! README. Registries can only show images by an https URL.
+//! README. Registries show an image only if its URL is https.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -4,8 +4,8 @@
 //! - `cases.json`: a list of `{rules, ruleID, data, exactly}`: the file of the rule, its test project, and the number
 //!   of incidents that the test of the rule expects. With `atLeast` instead of `exactly`, more incidents are accepted.
 //! - `fixable.json`, optional: a list of `{ruleID}`: the rules whose fixes must leave no incident.
-//! - `javax-imports.json`, optional: `changed` is a list of pairs of names, and `left` a list of names: the imports
-//!   that the rules in `kaiak/rules/jakarta` rename, and those that stay.
+//! - `javax-imports.json`, optional: imports for the rules in `kaiak/rules/jakarta`. `changed` has pairs: an import
+//!   that the rules rename, and its new name. `left` has the imports that the rules must not change.
 //! - `fixes.yaml`, optional: a table of fixes for the rules.
 
 use std::collections::btree_map::Entry;
@@ -66,7 +66,8 @@ struct Incident {
 /// test projects have.
 const MIN_COUNTS_PERCENT: usize = 97;
 
-/// Runs the measurements. Returns `false` if too many counts differ, a fixable rule is left, or an import differs.
+/// Runs the measurements. Returns `false` if too many counts differ, if the fixes of a fixable rule fail, or if an
+/// import differs.
 pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     let folder = fs::canonicalize(&arguments.folder).with_context(|| arguments.folder.display().to_string())?;
     let kaiak = Kaiak { program: build::program(setup, "kaiak", "kaiak")?, folder, setup };
@@ -83,7 +84,7 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     Ok(is_good)
 }
 
-/// The program and the folder.
+/// The program `kaiak`, and the folder with the rules and their test projects.
 struct Kaiak<'a> {
     program: PathBuf,
     folder: PathBuf,
@@ -108,7 +109,7 @@ impl Kaiak<'_> {
         if table.exists() {
             command.arg("--rules").arg(table);
         }
-        // Test projects may have folders with the names of build products.
+        // This `--exclude` replaces the default, because test projects may have source folders with the name `target`.
         capture(command.args(["--quiet", "--exclude", "**/.git/**"]).arg(workspace))
     }
 
@@ -118,7 +119,8 @@ impl Kaiak<'_> {
         output.lines().map(|line| serde_json::from_str(line).context("an incident")).collect()
     }
 
-    /// Compares the numbers of incidents. Prints those that differ, with their places.
+    /// Compares the number of incidents of each case with the expected number. If they differ, prints the incidents.
+    /// Returns whether enough numbers are as expected.
     fn counts(&self, cases: &[Case]) -> Result<bool> {
         let mut runs: BTreeMap<(&Path, &Path), Vec<Incident>> = BTreeMap::new();
         let mut met = 0;
@@ -153,7 +155,8 @@ impl Kaiak<'_> {
         incident.line_number.map_or_else(|| path.to_owned(), |line| format!("{path}:{line}"))
     }
 
-    /// Fixes each rule in a copy of its test project.
+    /// Fixes the incidents of each fixable rule in a copy of its test project. Returns whether every rule is
+    /// fixed, with or without the option `--mixed-wildcards`.
     fn fixes(&self, cases: &[Case], fixable: &[Fixable]) -> Result<bool> {
         let (mut fixed, mut with_option) = (0, 0);
         for rule in fixable {
@@ -164,7 +167,8 @@ impl Kaiak<'_> {
                 fixed += 1;
                 continue;
             };
-            // With the option, a wildcard import no longer names the classes that stay.
+            // If only some classes of a package move, this option also renames wildcard imports of the package. The
+            // other classes of the package are then not imported any more, so the option is the second attempt.
             match self.fix(case, &["--mixed-wildcards"])? {
                 None => {
                     with_option += 1;
@@ -213,7 +217,7 @@ impl Kaiak<'_> {
         Ok((contents(&copy)? != after).then(|| "a second run changes files".to_owned()))
     }
 
-    /// Renames a list of imports with the rules of the repository.
+    /// Fixes a file with all `imports` by the rules of the repository. Returns whether each import is then as expected.
     fn imports(&self, imports: &Imports) -> Result<bool> {
         let folder = self.setup.workspace.path("target/kaiak-imports");
         fs::create_dir_all(&folder)?;
@@ -250,7 +254,7 @@ fn change_outside(
         return Some("the list of files".to_owned());
     }
     for ((path, old), new) in before.iter().zip(after.values()) {
-        let (old, new): (Vec<_>, Vec<_>) = (old.split(is_end).collect(), new.split(is_end).collect());
+        let (old, new): (Vec<_>, Vec<_>) = (old.split(is_line_break).collect(), new.split(is_line_break).collect());
         let name = path.to_string_lossy().into_owned();
         if old.len() != new.len() {
             return Some(format!("the number of lines of {name}"));
@@ -265,7 +269,7 @@ fn change_outside(
     None
 }
 
-fn is_end(byte: &u8) -> bool {
+fn is_line_break(byte: &u8) -> bool {
     *byte == b'\n'
 }
 
@@ -276,7 +280,7 @@ fn contents(folder: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
     files.into_iter().map(|file| Ok((file.strip_prefix(folder)?.to_owned(), fs::read(&file)?))).collect()
 }
 
-/// Copies the files below a folder. The copies can be written, even if the files cannot.
+/// Copies the files below a folder. The copies are writable, even if the originals are read-only.
 fn copy_files(from: &Path, to: &Path) -> Result<()> {
     for (path, content) in contents(from)? {
         let target = to.join(path);

@@ -275,7 +275,7 @@ impl Row {
         (!has_test).then(|| format!("{TABLE}: {}: {file} must have the test {first_form}", self.name))
     }
 
-    /// Returns the comment of a constant: the limit, followed by `suffix`.
+    /// Returns the comment of a constant: the text `what` of the row as a sentence, with `suffix` at its end.
     fn title(&self, suffix: &str) -> String {
         let mut letters = self.what.chars();
         let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();

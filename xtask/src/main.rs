@@ -62,7 +62,7 @@ enum Task {
     Demo(demo::Arguments),
     /// Run every test suite, or some of them
     Test(test::Arguments),
-    /// Check formatting, lints, docs, types, the layering of the core and the words of comments
+    /// Check formatting, lints, docs, types, limits, the layers of the JavaScript and the words of comments
     Lint(lint::Arguments),
     /// Compare limits.toml with the generated constants, types, README and test data, or write these files
     Limits(limits::Arguments),
@@ -80,7 +80,7 @@ enum Task {
     Size,
     /// Measure kaiak with rules of Konveyor and their test projects
     KaiakRules(kaiak_rules::Arguments),
-    /// Install everything that the other commands need
+    /// Install the toolchain, the browsers, and the tools that most commands need
     Setup,
     /// Print shell lines that put the wasm toolchain and the tools in PATH: eval "$(cargo xtask env)"
     Env,

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_without_a_file_of_its_licence_is_listed_with_its_authors() {
+    fn a_crate_without_a_licence_file_is_listed_with_its_authors() {
         assert!(notice_text(&[a_crate(&[])], "rustc").contains("\nslab 0.4.12: MIT\n\nBy Ada, Bob. "));
     }
 

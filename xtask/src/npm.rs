@@ -46,7 +46,8 @@ pub(crate) fn peers(workspace: &Workspace, cache: &Cache) -> Result<PathBuf> {
 
 /// Installs the packages of the suite `kaiak-agents` into the cache, unless they are installed. Returns their folder.
 pub(crate) fn kaiak_agents(workspace: &Workspace, cache: &Cache) -> Result<PathBuf> {
-    // The lock file omits the packages for other systems that the registry does not have. `npm ci` refuses it.
+    // Some packages for other systems are not in the registry, so the lock file omits these packages. `npm ci` refuses
+    // such a lock file.
     into_cache(workspace, cache, "kaiak-agents", "install")
 }
 
@@ -54,8 +55,8 @@ pub(crate) fn kaiak_agents(workspace: &Workspace, cache: &Cache) -> Result<PathB
 fn into_cache(workspace: &Workspace, cache: &Cache, suite: &str, npm_command: &str) -> Result<PathBuf> {
     let required = workspace.read(&format!("tests/{suite}/package-lock.json"))?;
     let folder = cache.path(suite);
-    // This file is a copy of the lock file, which is written after the installation. If the copy is missing or differs,
-    // the installation is not complete.
+    // After the installation, the lock file is copied to this path. If the copy is missing or differs, the installation
+    // is not complete.
     let installed = folder.join("installed.json");
     let is_complete = || fs::read_to_string(&installed).is_ok_and(|installed| installed == required);
     if is_complete() {
@@ -110,8 +111,8 @@ fn is_installed(workspace: &Workspace) -> Result<bool> {
 }
 
 /// Returns whether the packages of the lock file `required` are installed, each in the version that `required` names.
-/// `installed` is the lock file that npm writes to node_modules. Its time is not compared with the time of `required`,
-/// because `npm install` writes both files in any order.
+/// `installed` is the lock file that npm writes to node_modules. The times of the two files are not compared, because
+/// `npm install` may write either file first.
 fn covers(installed: &Value, required: &Value) -> bool {
     let Some(packages) = required.get("packages").and_then(Value::as_object) else { return false };
     packages.iter().filter(|(path, _)| path.starts_with("node_modules/")).all(|(path, package)| {

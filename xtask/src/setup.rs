@@ -57,7 +57,8 @@ impl Setup {
         engine.set_up(&self.workspace, &self.cache)
     }
 
-    /// Installs and lists all tools. Returns `false` if a browser or another program cannot be installed.
+    /// Installs and lists the tools, except for those of `coverage`, `fuzz` and the suite `kaiak-agents`. Returns
+    /// `false` if a browser or another program cannot be installed.
     pub(crate) fn install_all_tools(&self) -> Result<bool> {
         self.wasm()?;
         self.node()?;

@@ -15,7 +15,7 @@ struct Measured {
     brotli: u64,
 }
 
-/// The sizes of the files in wasm-pack.toml, and their budget.
+/// The sizes of the files that wasm-pack.toml lists, and their budget.
 pub(crate) struct Sizes {
     files: Vec<(String, Measured)>,
     budget: u64,

@@ -1,7 +1,8 @@
-//! The parts of the benchmark of byte streams. `../run.mjs` sends commands and compares the results.
+//! The parts of the benchmarks of byte streams, WIPC and `portway tap`. `../run.mjs` sends commands and compares the
+//! results.
 //!
-//! Each part runs in a separate process. The process reads one command from each line of standard input, and answers
-//! with a line of JSON.
+//! Each part runs in a separate process. `serve` and `pass` only serve on sockets. Each other part reads one command
+//! from each line of standard input, and answers with a line of JSON.
 
 mod decode;
 mod idle_connections;

@@ -1,5 +1,5 @@
-//! Starts a benchmark program, and answers its commands. Each line of standard input is a command. The answer is a line
-//! of JSON.
+//! The start of a benchmark program, and the loop in which the program answers commands. Each line of standard input is
+//! a command. The answer is a line of JSON.
 
 use std::env;
 use std::io::{Write, stdin, stdout};

@@ -10,7 +10,7 @@ use crate::frames::{Counter, begin_upgrade, echo, end_upgrade, push_masked};
 use crate::worker;
 
 /// Number of connections that are opened together. If connections were opened one after the other, each round trip
-/// would wait for a busy processor. The number is smaller than the queue of each listener.
+/// would wait for a busy processor. The number is smaller than the queue of a listener for new connections.
 const GROUP: usize = 64;
 
 /// Answers commands. A command consists of a port, a number of connections, and a text that each response contains.

@@ -1,5 +1,5 @@
 // Lists the compared libraries, in the order of the columns of the table. `module` is the name of the adapter in this
-// folder, and the name of the package in node_modules.
+// folder and, except for Portway, the name of the package in node_modules.
 //
 // `typicalImport` has the exports that a page and its worker need for calls. `more` is a larger import. `wasm` is the
 // wasm file of the library. `firstImportOfWorker` is a module that a worker imports before it loads the library.

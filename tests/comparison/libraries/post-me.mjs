@@ -21,7 +21,7 @@ export async function both(endpoint, methods, kind) {
   return caller(await ParentHandshake(messenger(endpoint, kind), exposed(methods)));
 }
 
-/** Returns the other peer of a channel with `both`. This peer is the child of the handshake. */
+/** Like `both`, but as the child of the handshake. Two peers can connect only if one is a parent and one is a child. */
 export async function bothAsChild(endpoint, methods, kind) {
   return caller(await accept(endpoint, methods, kind));
 }

@@ -1,5 +1,6 @@
-// Tests `portway/websocket`, and a server with `ws`, with the Python package `websockets`: `node
-// tests/peers/websocket/libraries.mjs`. PORTWAY_PYTHON names a Python that has the package.
+// Tests `portway/websocket` with a server of the Python package `websockets` and with a server of the npm package `ws`.
+// Then tests a client of `websockets` with a server of `ws` and Portway: `node tests/peers/websocket/libraries.mjs`.
+// PORTWAY_PYTHON names a Python that has the package `websockets`.
 
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";

@@ -1,7 +1,7 @@
 """A JSON-RPC server with the package `websockets`. It prints its port.
 
-`ask` calls the method `name` of the client before it answers. `tick` notifies the client. `drop` closes the connection
-with 1012.
+`echo` returns its params. `ask` calls the method `name` of the client before it answers. `tick` notifies the client.
+`drop` closes the connection with 1012.
 """
 
 import asyncio

@@ -15,9 +15,9 @@ export function renderIndex(html: string, entry: string, bundle: readonly BuildO
 }
 
 /**
- * Reads the files of `folder` and of its subfolders, for a build output that contains them unchanged. `prefix` is the
- * path of a subfolder, such as `/images`, if only its files are read. A path in the result begins below `folder`, and
- * is the path of the file's URL in the preview. A missing folder has no files.
+ * Returns the files of `folder` and of its subfolders, unchanged, as build outputs. With `prefix`, such as `/images`,
+ * returns only the files of this subfolder. The `path` of an output is relative to `folder`. The preview finds the file
+ * under this path. A missing folder has no files.
  */
 export async function collectPublicFiles(folder: string, prefix = ""): Promise<BuildOutput[]> {
   const names = await fs.promises.readdir(folder + prefix).catch(() => []);

@@ -11,7 +11,8 @@ use crate::toolchain::cargo;
 /// Maximum time of the suite, with its compilation.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// Runs the tests, if `--only` names the suite. The agents have 150 MB.
+/// Runs the tests, if `--only` names the suite. A run without `--only` omits the suite, because the agents are a
+/// download of 150 MB.
 pub(super) fn run(suites: &Run<'_>) {
     if !suites.is_named {
         return;
@@ -26,7 +27,7 @@ pub(super) fn run(suites: &Run<'_>) {
         clear(&log)?;
         let environment = node.with("KAIAK_AGENTS", agents);
         let mut command = environment.command(&cargo().to_string_lossy(), &workspace.root)?;
-        // Each agent needs several seconds of a processor for its start.
+        // Only two tests run at a time, because each start of an agent needs several seconds of a processor.
         let arguments = ["test", "--package", "kaiak", "--test", "serve", "real_agents", "--", "--test-threads", "2"];
         command.args(arguments);
         Ok(Verdict::from_cargo(&process::run(&mut command, &log, LIMIT)?))

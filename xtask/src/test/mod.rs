@@ -62,9 +62,9 @@ enum Suite {
     Comparison,
     /// The comparison with other libraries when a peer ends, in the browser engines
     Interop,
-    /// Interoperability over byte streams: Emacs, vscode-jsonrpc, language servers
+    /// Interoperability over byte streams and WebSockets: Emacs, vscode-jsonrpc, language servers, aria2
     Peers,
-    /// Programs that use the Rust API, built by wasm-pack and run in Chromium
+    /// Programs in Rust in the folder examples, which run in Chromium or are called from Node
     Example,
     /// The budget of the package, and the figure in the README
     Size,
@@ -114,7 +114,7 @@ struct Run<'a> {
     has_every_engine: bool,
     /// Whether `--only` names the suites. Named suites run in full.
     is_named: bool,
-    /// Whether the package was built. The first suite that needs the package sets this.
+    /// Whether the package was built. The value is set by the first suite that needs the package.
     package: OnceLock<bool>,
     report: Mutex<Report>,
 }

@@ -23,7 +23,7 @@ use crate::wasm_module;
 /// The package of the WIPC guest in Rust.
 const GUEST_PACKAGE: &str = "wipc-guest-rust";
 
-/// The path of the built guest, from the root. The specs read it from `PORTWAY_GUESTS`.
+/// The path of the built guest, from the root. The specs read this path from `PORTWAY_GUESTS`.
 const GUEST: &str = "target/guests/rust.wasm";
 
 /// Tests the JavaScript API of the built package, in every engine and in Node. One of its WIPC guests is a Rust module.
@@ -90,7 +90,7 @@ pub(super) fn environments(suites: &Run<'_>) {
     in_browser(suites, "environments", Engine::Chromium, prepared, &["tests/environments/run.mjs"]);
 }
 
-/// Tests the type declarations, and the package in the tools of its users.
+/// Compiles the type declarations, the code of the README and the playground. Checks the package by publint and `attw`.
 pub(super) fn types(suites: &Run<'_>) {
     let prepared = prepare(suites);
     let script = ["tests/types/run.mjs"];
@@ -110,7 +110,8 @@ pub(super) fn interop(suites: &Run<'_>) {
     }
 }
 
-/// Checks the programs in `examples`, which use the Rust API. Each program has a separate time limit, log and row.
+/// Checks programs in Rust in `examples`: two that run in Chromium, and a WIPC guest that Node calls. Each program
+/// has a separate time limit, log and row.
 pub(super) fn example(suites: &Run<'_>) {
     let prepared = suites.setup.wasm_and_node();
     in_browser(suites, "rust-worker", Engine::Chromium, prepared, &["examples/rust-worker/check.mjs"]);

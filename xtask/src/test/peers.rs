@@ -1,7 +1,7 @@
 //! Suite `peers`: interoperability with other programs. Over byte streams, Emacs and the npm package `vscode-jsonrpc`
 //! connect to the daemon `duet-rpc`, and the client and the server in Rust connect to language servers, to
 //! `vscode-jsonrpc`, and to the npm package of this repository. Over WebSockets, the clients and servers in JavaScript
-//! and Rust connect to aria2, ganache, pylsp, and the libraries `ws`, `websockets` and `jsonrpsee`.
+//! and Rust connect to aria2, ganache, websocketd, pylsp, and the libraries `ws`, `websockets` and `jsonrpsee`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -146,7 +146,7 @@ pub(super) fn python(setup: &Setup) -> Result<PathBuf> {
     let required = setup.workspace.read(REQUIREMENTS)?;
     let folder = setup.cache.path("python");
     let python = folder.join("bin/python");
-    // This file is a copy of the requirements, which is written last. If the copy is missing or differs, the
+    // After the installation, the requirements are copied to this path. If the copy is missing or differs, the
     // environment is not complete.
     let installed = folder.join("requirements.txt");
     let is_complete = || fs::read_to_string(&installed).is_ok_and(|installed| installed == required) && python.exists();

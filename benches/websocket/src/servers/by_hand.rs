@@ -66,7 +66,7 @@ async fn answer_all(stream: TcpStream) -> Result<()> {
                     send(&mut socket, &Notification { jsonrpc: "2.0", method: "tick", params }).await?;
                 }
             }
-            other => return Err(anyhow::anyhow!("must be echo or flood, got {other}")),
+            other => return Err(anyhow::anyhow!("the method must be echo or flood, got {other}")),
         }
     }
     Ok(())

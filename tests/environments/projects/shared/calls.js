@@ -129,7 +129,7 @@ export function clockTests(library, fake, fresh) {
       await fake.advance(1);
       equal(call.end, "timeout");
     },
-    async "if the real clock replaces the fake clock during a call, the call ends no later than the next call times out"() {
+    async "if the real clock replaces the fake clock during a call, the call times out no later than the next call"() {
       fake.use({});
       const client = new JSONRPCClient(silent(), { timeout: 100 });
       const earlierCall = watch(client.request("left over"));

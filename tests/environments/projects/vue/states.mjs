@@ -34,8 +34,8 @@ await report([
       equal(await toRaw(reactive({ remote }).remote).ping(), "pong");
     },
   ],
-  ...[reactive, readonly, shallowReactive, (value) => ref(value).value].map((wrap, n) => [
-    `values of wrapper ${n} arrive in a single call, in the second of two calls, and as a result`,
+  ...Object.entries({ reactive, readonly, shallowReactive, ref: (value) => ref(value).value }).map(([name, wrap]) => [
+    `values in ${name} arrive in a single call, in the second of two calls, and as a result`,
     async () => {
       equal(plain(await peer.request("save", wrap(form))), plain(form));
       const [, saved] = await Promise.all([peer.request("ping"), peer.request("save", wrap(form))]);
