@@ -269,7 +269,7 @@ describe("a handler that makes a call", () => {
 });
 
 describe("two requests with the same id", () => {
-  it("are cancelled one by one, the newest first", async () => {
+  it("are not both cancelled by one cancellation", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const signals = [];
     new JSONRPCServer(transport).method("work", (_, { signal }) => {
@@ -279,10 +279,7 @@ describe("two requests with the same id", () => {
     for (let n = 0; n < 2; n++) remoteEnd.post({ jsonrpc: "2.0", method: "work", id: 1 });
     remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
     await remoteEnd.unreadBeforeResponse();
-    assert.deepEqual(
-      signals.map(({ aborted }) => aborted),
-      [false, true],
-    );
+    assert.equal(signals.filter(({ aborted }) => aborted).length, 1);
   });
 
   it("get separate responses if they run at the same time", async () => {

@@ -129,7 +129,7 @@ globalThis.sizeOf = (value, seen = new Set()) => {
 globalThis.countBack = () => {
   globalThis.bytesBack = 0;
   session.port.onmessage = ({ data }) => {
-    if (!globalThis.isItem?.(data)) bytesBack += sizeOf(data);
+    bytesBack += sizeOf(data);
     for (const one of [data].flat()) {
       if (one.method === "rpc.ping") session.port.postMessage(message({ method: "rpc.pong" }));
       if (one.id === "last") globalThis.onLast?.();

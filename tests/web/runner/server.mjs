@@ -1,7 +1,8 @@
 // Serves the repository, read-only, from several origins.
 //
 // Options in the query of a request: `delay` of the response in milliseconds, `status`, `type` of the content, `csp` (a
-// Content-Security-Policy), `isolated` (isolates the page from other origins).
+// Content-Security-Policy), `isolated` (isolates the page from other origins). A response to a request with `gate=NAME`
+// waits until another request has `opens=NAME`.
 
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -18,6 +19,18 @@ const types = {
   ".css": "text/css",
   ".wasm": "application/wasm",
 };
+
+/** The gates by name. A gate is open if its promise is resolved. */
+const gates = new Map();
+
+function gate(name) {
+  if (!gates.has(name)) {
+    let open;
+    const opened = new Promise((resolve) => (open = resolve));
+    gates.set(name, { opened, open });
+  }
+  return gates.get(name);
+}
 
 /**
  * Starts the servers. `own` is the page's origin. `other` has another host and port, and `otherPort` has only another
@@ -67,6 +80,11 @@ export async function answer(request, response, onPost) {
   // The worker of an isolated page also needs this header.
   if (query.has("isolated") || pathname.endsWith("/wasi-worker.js"))
     headers["cross-origin-embedder-policy"] = "require-corp";
+  if (query.has("opens")) {
+    gate(query.get("opens")).open();
+    return response.writeHead(204, headers).end();
+  }
+  if (query.has("gate")) await gate(query.get("gate")).opened;
   await new Promise((resolve) => setTimeout(resolve, Number(query.get("delay") ?? 0)));
   let body;
   try {
