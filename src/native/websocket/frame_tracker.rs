@@ -31,8 +31,9 @@ pub(super) struct FrameTracker {
 }
 
 impl FrameTracker {
-    /// Advances over the next bytes. Returns their number. If a length is invalid, only the bytes before the last byte
-    /// of its header count. So without the rest, this header stays incomplete.
+    /// Advances over the next bytes. Returns the number of bytes that the library may receive: all of them, or, if a
+    /// length is invalid, the bytes before the last byte of its header. So the library never receives a complete header
+    /// with an invalid length.
     pub(super) fn advance(&mut self, bytes: &[u8]) -> usize {
         let mut rest = bytes;
         while !rest.is_empty() {

@@ -84,7 +84,7 @@ impl Places {
 }
 
 impl Taken {
-    /// Takes the place of a connection whose request is incomplete.
+    /// Takes the place away from a connection whose request is incomplete.
     fn evict(&mut self, number: u64) {
         if let Some(Waiting { address, lost }) = self.end_wait(number) {
             self.release(address);

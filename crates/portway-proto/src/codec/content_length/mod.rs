@@ -149,9 +149,9 @@ impl Decoder {
         self.machine.unfinished()
     }
 
-    /// Drops the incomplete message. [`Self::next`] then returns the beginning of the message as [`Event::Dropped`],
-    /// without more input. If the rest of the message arrives later, the rest is noise, and needs no further error
-    /// response.
+    /// Drops the incomplete message. If its header is complete, and no [`Event::Dropped`] was returned for it yet,
+    /// [`Self::next`] then returns this event without more input. If the rest of the message arrives later, the rest is
+    /// noise, and needs no further error response.
     pub fn time_out(&mut self) -> FrameFault {
         FrameFault::TimedOut { received_bytes: self.machine.time_out() }
     }
@@ -165,8 +165,8 @@ impl Decoder {
     /// body.
     ///
     /// Headers inside rejected bodies could cause the same bytes to be decoded many times. So the number of bytes that
-    /// are decoded again has a limit, which grows with the input. Above this limit, the decoder drops the bytes of a
-    /// rejected body.
+    /// are decoded again has a limit, which grows with the input. Above this limit, the decoder drops the rejected
+    /// body, and this method returns 0.
     ///
     /// # Examples
     ///

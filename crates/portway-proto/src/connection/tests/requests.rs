@@ -168,7 +168,7 @@ pub(super) fn request_of(id: i64, bytes: usize) -> Entry<Text> {
     Ok(Message::Request(Request { id: id.into(), method: "m".to_string(), params }))
 }
 
-/// Returns a server with this limit [`Limits::in_flight_bytes`].
+/// Returns a server whose limit [`Limits::in_flight_bytes`] is `in_flight_bytes`.
 pub(super) fn server_within(profile: Profile, in_flight_bytes: usize) -> Connection<Text> {
     let limits = Limits { in_flight_bytes, ..Limits::DEFAULT };
     Connection::new(Config::new(profile).with_limits(limits))
