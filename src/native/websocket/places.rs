@@ -26,7 +26,7 @@ struct Taken {
     next_number: u64,
 }
 
-/// The connections of one address: all of them, and the numbers of those whose request is incomplete.
+/// The count of all connections of one address, and the numbers of those whose request is incomplete.
 #[derive(Debug, Default)]
 struct OfAddress {
     all: usize,

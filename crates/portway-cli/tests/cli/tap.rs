@@ -130,7 +130,8 @@ fn the_corpora_of_all_codecs_pass_unchanged_in_any_pieces() -> Test {
         ("connection", &["auto"]),
         ("websocket", &["content-length"]),
     ] {
-        // One stream has all files, because each command takes some time to start. Random bytes are between the files.
+        // One stream contains all files, because each command takes some time to start. Random bytes separate the
+        // files.
         let mut input = Vec::new();
         for path in corpus(name)? {
             input.extend(fs::read(path)?);
@@ -278,7 +279,7 @@ fn all_output_of_an_exited_program_passes_to_a_slow_reader() -> Test {
 fn a_signal_ends_the_program_and_its_descendants() -> Test {
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
         for (shape, handles_term) in SHAPES.into_iter().zip([true, false].into_iter().cycle()) {
-            // Two shapes need programs that may be missing. `portway call` tests them.
+            // Two shapes need programs that may be missing. Only the tests of `portway call` use these shapes.
             if matches!(shape, crate::trees::Shape::Node | crate::trees::Shape::Npx) {
                 continue;
             }

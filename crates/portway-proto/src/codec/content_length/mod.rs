@@ -5,8 +5,8 @@
 //! - The case of a header name has no effect. Whitespace may surround the colon, and may precede the end of a line.
 //!   Lines end with CRLF or LF. The decoder ignores blank lines between frames, and headers with other names than
 //!   `Content-Length` and `Content-Type`.
-//! - There is one exception: in a line such as `done-Content-Length: 2`, the first word may be output without a line
-//!   end. So this length is used if the header has no `Content-Length`.
+//! - In a line such as `done-Content-Length: 2`, the text before `Content-Length` may be output without a line end. So
+//!   the decoder uses this length if the header has no `Content-Length`.
 //! - A length consists of ASCII digits. If `Content-Length` is repeated, the values must be equal. A header that breaks
 //!   one of these two rules is refused as [`FrameFault::InvalidHeader`].
 //! - A length over the limit is reported directly after the header, even if the length exceeds a `u64`. The decoder

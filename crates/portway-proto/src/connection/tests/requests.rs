@@ -327,7 +327,7 @@ fn an_unreadable_message_is_answered_and_the_next_message_is_handled() {
 }
 
 #[test]
-fn an_object_with_only_an_id_is_invalid_on_a_byte_stream_and_ignored_on_a_shared_boundary() {
+fn an_object_with_only_an_id_is_invalid_unless_the_profile_ignores_foreign_messages() {
     for (profile, answer) in [(Profile::GENERIC, &["9: -32600"][..]), (Profile::MESSAGE_BOUNDARY, &[])] {
         let mut server = server(profile);
         server.handle(Incoming::Single(Err(Unusable::Empty(Id::Integer(9)))));
