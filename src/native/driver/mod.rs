@@ -56,7 +56,7 @@ pub(super) struct Driver {
     /// Whether more input can be handled without reading: unread bytes, bytes in the buffer of the decoder, or the rest
     /// of a batch.
     has_backlog: bool,
-    /// The key of the current batch, and its remaining elements.
+    /// The number of the current batch, and its remaining elements.
     batch: Option<(u32, vec::IntoIter<Entry<Text>>)>,
     /// The message that is not complete yet.
     partial_message: Option<PartialMessage>,

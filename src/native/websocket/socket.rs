@@ -346,8 +346,8 @@ impl PingTimer {
         before.zip(now).is_some_and(|(before, now)| before.has_more && now.bytes > before.bytes)
     }
 
-    /// Polls for this time. If the timer is set to an earlier time, it is reset only at that time, because most of
-    /// these times are never reached.
+    /// Polls until `due`. If the timer is set to an earlier time, it is reset only at that time, because most of these
+    /// times are never reached.
     fn poll_until(&mut self, context: &mut Context<'_>, due: Instant) -> Poll<()> {
         loop {
             if Instant::now() >= due {

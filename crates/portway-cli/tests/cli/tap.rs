@@ -174,7 +174,8 @@ fn ten_thousand_random_messages_are_recorded_unchanged_and_in_order() -> Test {
             }
             assert!(tapping.read(bytes.len())? == bytes, "{framing} {random}");
             sent.extend(messages);
-            // The test waits until the file has nearly all records, so the command leaves out no record.
+            // The test waits for the records in the file. So the queue of the command is never full, and no record is
+            // left out.
             let start = Instant::now();
             while lines < 2 * sent.len() {
                 let mut more = Vec::new();
@@ -302,7 +303,8 @@ fn a_second_signal_kills_a_program_that_ignores_the_first() -> Test {
     let mut tapping = Tapping::start(&["--", "sh", "-c", "trap '' TERM; echo there; while :; do sleep 0.05; done"])?;
     tapping.read(6)?;
     let start = Instant::now();
-    // Until the command has handled the first signal, the system may merge a second signal with it.
+    // Until the command has handled the first signal, the system may merge a second signal with it. So the test sends
+    // signals until the command has exited.
     while tapping.child.try_wait()?.is_none() {
         assert!(start.elapsed() < TEST_TIMEOUT, "the command has not exited");
         let _ = tapping.signal(Signal::INT);

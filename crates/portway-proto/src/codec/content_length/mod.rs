@@ -157,8 +157,8 @@ impl Decoder {
     }
 
     /// Rejects the body that [`Self::next`] has just returned. Call this method if the body is not JSON. If the length
-    /// in its header was too large, the body contains the next header. The decoder then goes back to the next header,
-    /// and decodes again from there, before any further input.
+    /// in its header was too large, the body contains the next header. The decoder then goes back to this header, and
+    /// decodes again from there, before any further input.
     ///
     /// `input` must be the input as it was before the last call of [`Self::next`]. Returns the number of bytes that
     /// [`Self::next`] will decode again. The number is 0 if the body contains no header, or if the last event was not a
