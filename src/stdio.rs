@@ -157,7 +157,7 @@ mod sys {
         }
     }
 
-    /// Waits until the descriptor is ready. An end of file or an error counts as ready, and the next call reports this.
+    /// Waits until the descriptor is ready. An end of file or an error counts as ready, and the next call reports it.
     fn wait_until_ready(descriptor: &impl AsFd, readiness: PollFlags) -> io::Result<()> {
         match poll(&mut [PollFd::new(descriptor, readiness)], None) {
             Ok(_) | Err(Errno::INTR) => Ok(()),

@@ -73,8 +73,8 @@ impl Connect {
     }
 
     /// Sets the maximum time without a message from the peer. After this time, pending calls end with
-    /// [`CallError::Unresponsive`]. While the peer is silent, this peer sends pings before the time has passed. A Web
-    /// Lock replaces this timer if both peers share Web Locks. Default: 10 seconds. `None` disables the timer.
+    /// [`CallError::Unresponsive`]. Before the time has passed, this peer sends pings to a silent peer. A Web Lock
+    /// replaces this timer if both peers share Web Locks. Default: 10 seconds. `None` disables the timer.
     pub fn heartbeat(self, every: impl Into<Option<Duration>>) -> Self {
         Self { heartbeat: every.into(), ..self }
     }

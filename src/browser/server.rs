@@ -30,8 +30,8 @@ const REQUEST: u32 = 0;
 const NOTIFICATION: u32 = 1;
 const CANCEL: u32 = 2;
 
-/// The return value of the callback for a notification, for a cancellation, and for a request that no longer runs. For
-/// example, the handler of the request has answered at once. JavaScript does not cancel such a request later.
+/// The return value of the callback for a notification, for a cancellation, and for a request that no longer runs,
+/// because its handler has answered at once. JavaScript does not cancel such a request later.
 const ANSWERED: i32 = -1;
 /// The return value of the callback for a poll. After a trap, `untilTrap` in JavaScript returns a negative number
 /// instead.

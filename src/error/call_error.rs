@@ -145,7 +145,7 @@ impl fmt::Display for CallError {
 impl core::error::Error for CallError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
-            // `Display` already writes the text of the peer's error, so the source is the source of the peer's error.
+            // `Display` already writes the text of the peer's error, so this method returns the source of that error.
             Self::Remote(error) => error.source(),
             Self::Lost(closed) => Some(closed),
             _ => None,

@@ -12,9 +12,8 @@ use crate::echo;
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec"))]
 use crate::json_value::Text;
 
-/// The data of an error. The data is JSON text if the messages are JSON text, and a JavaScript value in all other
-/// cases. A program in a browser can have data of both kinds, because the messages of WIPC are JSON text in browsers,
-/// too.
+/// The data of an error. Outside of browsers, the data is JSON text. In browsers, it is JSON text if the error was
+/// converted from an `ErrorObject` of JSON text, and a JavaScript value in all other cases.
 #[derive(Clone, Debug)]
 pub(crate) enum ErrorData {
     #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec"))]

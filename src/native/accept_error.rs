@@ -10,7 +10,7 @@ use rustix::io::Errno;
 pub(super) enum Cause {
     /// The error is about a single connection, which is closed. The next connection may succeed.
     Connection,
-    /// The error may occur again at once: too many open files, a firewall or a security module.
+    /// The error may occur again at once, for example because of too many open files, a firewall or a security module.
     Unknown,
     /// The error is about the listener, which accepts no more connections.
     Listener,

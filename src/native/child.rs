@@ -23,8 +23,8 @@ const MIN_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 /// The maximum interval between two checks for descendants.
 const MAX_CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
-/// A child process with its descendants. On Unix, these processes get `SIGTERM` at a deadline, and `SIGKILL`
-/// `TERM_GRACE` later. Windows has no such signals, so the processes are killed at the deadline. If this value is
+/// A child process with its descendants. On Unix, these processes get `SIGTERM` at a deadline, and `SIGKILL` after a
+/// further `TERM_GRACE`. Windows has no such signals, so the processes are killed at the deadline. If this value is
 /// dropped, the processes are killed at once.
 pub(crate) struct ChildProcess {
     child: Child,

@@ -27,7 +27,8 @@ pub enum Diagnostic<'a> {
     },
     /// A frame was rejected. If [`FrameFault::fault`] returns an error, a server has replied with this error.
     Frame(FrameFault),
-    /// The input is not a message for a handler, for example because it is not JSON. A server has replied to the input.
+    /// The input is not a message for a handler, for example because it is not JSON. A server has replied to the input,
+    /// unless the input is a response.
     Rejected {
         /// The id of the message, which may be null. `None` if the message has no id, or an id that a response cannot
         /// repeat.

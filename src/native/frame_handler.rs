@@ -31,14 +31,14 @@ pub(super) struct FrameHandler {
     link: Arc<Link>,
     /// Whether the link responds to invalid input. A server responds, because the sender may wait for a response.
     replies_to_invalid: bool,
-    /// Whether the last body was not JSON, or a frame was rejected. Further bytes outside of frames, and further lines
-    /// that are not JSON, then belong to the same error, and cause no further response.
+    /// Whether the latest input was invalid: a body that is not JSON, a rejected frame, or noise. Further noise, and
+    /// further lines that are not JSON, then belong to the same error, and cause no further response.
     is_invalid_json: bool,
     /// Whether a message was received.
     has_received_message: bool,
     /// The number of consecutive lines that were not messages, before the first message.
     non_message_lines: usize,
-    /// Detects another framing in noise: bytes outside of messages.
+    /// Detects another framing in noise.
     recogniser: Recogniser,
     /// Whether another framing was detected and reported. It is reported at most once.
     is_framing_reported: bool,
@@ -167,10 +167,10 @@ impl FrameHandler {
             self.link.diagnostics.report(Diagnostic::Noise(bytes));
         }
         self.detect_other_framing(|recogniser| recogniser.look(bytes));
+        // A body that is not JSON may be cut off by the noise after it. The body and the noise then get one response.
         if starts && !self.is_invalid_json && self.replies_to_invalid {
             self.reject_invalid_json();
         }
-        // Noise may have truncated the body before it. The body and the noise get one response together.
         self.is_invalid_json = self.is_invalid_json || starts;
         FrameAction::Continue
     }

@@ -182,8 +182,7 @@ impl InFlightRequest {
         }
     }
 
-    /// Cancels the token after the response. In most cases no other code has the token, and a cancellation would have
-    /// no effect.
+    /// Cancels the token after the response, if other code still has the token.
     fn end(self) {
         if Arc::strong_count(&self.cancel_token) > 1 {
             self.cancel_token.cancel();

@@ -1,5 +1,5 @@
-//! The state that the handles of a link and its driver share. One lock protects the connection and the rest of this
-//! state.
+//! The state that the handles of a link and its driver share. The lock of `state` protects the connection, the pending
+//! calls and the unwritten output.
 //!
 //! The lock is never held while code of the application runs. Handlers, wakers and drops of payloads run after the lock
 //! is released.

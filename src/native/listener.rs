@@ -288,8 +288,8 @@ impl Listener {
         loop {
             match self.next().await {
                 Ok(stream) => {
-                    // A connection that has already failed is dropped. If the function panics, the panic hook reports
-                    // the panic.
+                    // A connection that has already failed is dropped. If the function of `Listener::with` panics, the
+                    // panic hook reports the panic.
                     let Ok(transport) = self.transport(stream) else { continue };
                     let Ok(transport) = catch_panic(|| (self.configure_transport.0)(transport)) else { continue };
                     // If `set_up` panicked, the peer is dropped, which closes the connection.

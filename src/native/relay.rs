@@ -284,7 +284,7 @@ impl Relay {
         }
     }
 
-    /// Closes both sides. Abandons a peer that does not read when both the grace and `OUTPUT_GRACE` are over.
+    /// Closes both sides. When both the grace and `OUTPUT_GRACE` are over, abandons a peer that does not read.
     fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let mut is_closed = true;
         for side in &mut self.sides {

@@ -1,5 +1,5 @@
-//! The file of a Unix domain socket. Only one user can access the file. The drop of [`SocketFile`] removes the file,
-//! unless another file has replaced it.
+//! The file of a Unix domain socket. Only the user of this process can access the file. The drop of [`SocketFile`]
+//! removes the file, unless another file has replaced it.
 
 use core::time::Duration;
 use std::ffi::OsString;

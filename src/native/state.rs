@@ -68,7 +68,7 @@ pub(super) struct State {
     max_message_bytes: usize,
     pub(super) link_state: LinkState,
     pub(super) write_state: WriteState,
-    /// The error of all calls after the input or the link has ended. `None` before that.
+    /// The error of all calls after the input, the output or the link has ended. `None` before that.
     pub(super) end_error: Option<CallError>,
     /// The waker of the driver, or `None` while the driver runs.
     pub(super) driver: Option<Waker>,

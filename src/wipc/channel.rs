@@ -101,8 +101,8 @@ impl Channel {
         let (queue, frames) = mpsc::channel(MAX_QUEUED_FRAMES);
         let output = Arc::new(Output::default());
         runtime.spawn(write(frames, writer, Arc::clone(&output)));
-        let handles = Arc::new(Handles(Arc::clone(&output)));
-        let sender = Sender { queue, output: Arc::clone(&output), _handles: Arc::clone(&handles) };
+        let guard = Arc::new(DropGuard(Arc::clone(&output)));
+        let sender = Sender { queue, output: Arc::clone(&output), _guard: Arc::clone(&guard) };
         let receiver = Receiver {
             reader: Box::new(reader),
             decoder: Decoder::new(),
@@ -112,7 +112,7 @@ impl Channel {
             has_ended: false,
             is_guest,
             output,
-            _handles: handles,
+            _guard: guard,
             on_passthrough: None,
             payload_timeout: None,
             unfinished: None,
@@ -207,12 +207,12 @@ fn send_error(state: WriteState) -> io::Error {
     io::Error::new(io::ErrorKind::BrokenPipe, problem)
 }
 
-/// A value that a receiver and its senders share. This value is dropped with the last of these handles. The state of
-/// the output then becomes at least [`WriteState::HandlesDropped`].
+/// A value that a receiver and its senders share, so it is dropped with the last of them. The state of the output then
+/// becomes at least [`WriteState::HandlesDropped`].
 #[derive(Debug)]
-struct Handles(Arc<Output>);
+struct DropGuard(Arc<Output>);
 
-impl Drop for Handles {
+impl Drop for DropGuard {
     fn drop(&mut self) {
         self.0.advance_to(WriteState::HandlesDropped);
     }
@@ -272,7 +272,7 @@ async fn write_frames(
 pub struct Sender {
     queue: mpsc::Sender<WriteCommand>,
     output: Arc<Output>,
-    _handles: Arc<Handles>,
+    _guard: Arc<DropGuard>,
 }
 
 impl Sender {
@@ -320,7 +320,7 @@ pub struct Receiver {
     has_ended: bool,
     is_guest: bool,
     output: Arc<Output>,
-    _handles: Arc<Handles>,
+    _guard: Arc<DropGuard>,
     on_passthrough: Option<Box<OnPassthrough>>,
     /// Maximum time between the header of a frame and the end of its payload.
     payload_timeout: Option<Duration>,
@@ -342,7 +342,8 @@ impl Receiver {
         Self { on_passthrough: Some(Box::new(listener)), ..self }
     }
 
-    /// Rejects frames whose payload exceeds `max_payload` bytes. Default: 2^32 − 1.
+    /// Rejects frames whose payload exceeds `max_payload` bytes. The bytes of a rejected frame are passthrough, and are
+    /// searched for other frames. Default: 2^32 − 1.
     #[must_use]
     pub fn with_max_payload(self, max_payload: u32) -> Self {
         Self { decoder: Decoder::with_max_payload(max_payload), ..self }

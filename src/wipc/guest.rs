@@ -79,7 +79,8 @@ impl<R: Read, W: Write> Guest<R, W> {
         }
     }
 
-    /// Rejects frames whose payload exceeds `max_payload` bytes. Default: 2^32 − 1.
+    /// Rejects frames whose payload exceeds `max_payload` bytes. The bytes of a rejected frame are ignored, but are
+    /// searched for other frames. Default: 2^32 − 1.
     #[must_use]
     pub fn with_max_payload(self, max_payload: u32) -> Self {
         Self { decoder: Decoder::with_max_payload(max_payload), ..self }

@@ -23,7 +23,7 @@ use crate::native::limits::{OUTPUT_GRACE, SHUTDOWN_TIMEOUT};
 pub(super) struct GuestProcess {
     guest: Arc<Mutex<Guest>>,
     state: watch::Receiver<ProcessState>,
-    /// Wakes the task when the grace begins.
+    /// Wakes the task after [`GuestProcess::end`] and [`GuestProcess::kill`].
     ending: Arc<Notify>,
     output: Arc<Output>,
     task: AbortHandle,

@@ -9,7 +9,7 @@ use portway::codec::content_length::header_within;
 #[derive(Debug)]
 pub(crate) struct Detector {
     buffer: Vec<u8>,
-    /// The number of bytes at the beginning of `buffer` that contain no line end.
+    /// The number of bytes at the beginning of `buffer` that were searched for a line end.
     searched: usize,
     max_line_bytes: usize,
 }

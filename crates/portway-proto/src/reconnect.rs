@@ -45,7 +45,7 @@ pub struct Options {
     pub cap: u64,
     /// The minimum time that a connection must be open before it resets the count of failures. Default: 5 000.
     pub hold: u64,
-    /// After a close with 1012 or 1013, `base` is at least this delay, and this delay is added to the result of the
+    /// After [`Verdict::WaitLonger`], `base` is at least this delay, and this delay is added to the result of the
     /// jitter. The sum is at most `cap`. Default: 5 000.
     pub restart: u64,
 }

@@ -72,7 +72,7 @@ impl Driver {
             match self.frame_handler.handle(frame) {
                 FrameAction::Continue => {}
                 FrameAction::Request(request) => self.frame_handler.handle_request(request, context),
-                // To decode bytes again costs as much time as new input, so these bytes count for the budget, too.
+                // Bytes that are decoded again cost as much time as new bytes, so they count for the budget, too.
                 FrameAction::RejectBody => chunks += self.io.reject_body(before) / CHUNK_BYTES,
                 FrameAction::Batch(entries) => self.begin_batch(entries),
                 FrameAction::End(why) => return (bytes.len(), Some(why)),

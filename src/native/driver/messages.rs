@@ -13,7 +13,8 @@ use crate::error::Closed;
 use crate::message::Unreadable;
 use crate::native::frame_handler::{FrameAction, FrameHandler};
 
-/// If a message exceeds the size limit, the driver searches this number of its leading bytes for the id of a response.
+/// Length of the beginning of a message, in bytes. If the message exceeds the size limit, the driver searches this
+/// beginning for the id of a response.
 const BEGINNING_BYTES: usize = 1024;
 
 impl Driver {
@@ -29,7 +30,8 @@ impl Driver {
             // Responses are sent before the next message is received. If the next frame closes the channel, no response
             // can be sent after that frame.
             match self.poll_send_buffer(context) {
-                // The next message may be the response to a request that was sent now.
+                // The next message may be the response to a request that was just sent, so this request must count as
+                // written.
                 Poll::Ready(Ok(())) if has_calls => self.link.set_written(self.written),
                 Poll::Ready(Ok(())) => {}
                 Poll::Ready(Err(error)) => {

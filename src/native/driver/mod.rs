@@ -56,7 +56,7 @@ pub(super) struct Driver {
     /// Whether more input can be handled without reading: unread bytes, bytes in the buffer of the decoder, or the rest
     /// of a batch.
     has_backlog: bool,
-    /// The key of the current batch, and its remaining elements.
+    /// The number of the current batch, and its remaining elements.
     batch: Option<(u32, vec::IntoIter<Entry<Text>>)>,
     /// The message that is not complete yet.
     partial_message: Option<PartialMessage>,
@@ -118,7 +118,8 @@ impl Driver {
             let pause = self.dispatch_events(context);
             self.detect_sent_close();
             let is_writing = match self.poll_write(context) {
-                // The input has ended, too. For a child process, the exit status would be the reason instead.
+                // After the end of the input, a failed write ends the link. A link to a process ends with the exit
+                // status instead.
                 Poll::Ready(Err(error)) if !self.io.is_reading() && self.child.is_none() => {
                     return Poll::Ready(Closed::from_io(&error));
                 }

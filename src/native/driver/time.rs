@@ -110,8 +110,8 @@ impl Driver {
         from.checked_add(Duration::from_millis(self.link.limits.partial_frame_ms))
     }
 
-    /// Returns the time at which a deadline takes effect. After the deadline has expired, the reactor is polled again.
-    /// While input arrives, the time is extended.
+    /// Returns the time at which the deadline `due` takes effect. If `due` has expired, this time is a little later, so
+    /// that available input is read first. While input arrives, the time is extended, at most to [`Expiry::latest`].
     fn effective_deadline(&mut self, due: Option<Instant>) -> Option<Instant> {
         let now = Instant::now();
         let Some(due) = due.filter(|due| *due <= now && self.io.is_reading()) else {

@@ -31,8 +31,9 @@ pub(super) struct FrameTracker {
 }
 
 impl FrameTracker {
-    /// Advances over the next bytes. Returns their number. If a length is invalid, only the bytes before the last byte
-    /// of its header count. So without the rest, this header stays incomplete.
+    /// Advances over the next bytes. Returns the number of bytes that the library may receive. These are all bytes, or,
+    /// if a header has an invalid length, the bytes before the last byte of this header. So the library never receives
+    /// a complete header with an invalid length.
     pub(super) fn advance(&mut self, bytes: &[u8]) -> usize {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -58,7 +59,7 @@ impl FrameTracker {
         self.has_invalid_length
     }
 
-    /// Returns a number that identifies the incomplete message, or `None` between two messages.
+    /// Returns a number that identifies the incomplete message or control frame, or `None` if neither is incomplete.
     pub(super) const fn unfinished(&self) -> Option<u64> {
         if self.is_unfinished() { Some(self.completed) } else { None }
     }

@@ -1,9 +1,9 @@
 //! WebSockets (RFC 6455): clients, and servers that check each request.
 //!
-//! `tungstenite` does the framing, without IO. `socket` combines `tungstenite` with a byte stream to a channel of whole
-//! messages. The frames of a server have no mask, so `socket` writes its data frames itself. `head` reads the heads of
-//! HTTP messages within limits, `client` and `server` do the handshakes, and `policy` decides which requests are
-//! admitted.
+//! `tungstenite` does the framing, without IO. `socket` makes a channel of whole messages from `tungstenite` and a byte
+//! stream. A server does not mask its frames, so `socket` writes the data frames of a server without `tungstenite`.
+//! `head` reads the heads of HTTP messages within limits, `client` and `server` do the handshakes, and `policy` decides
+//! which requests are admitted.
 
 mod client;
 mod frame_tracker;

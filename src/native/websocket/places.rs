@@ -26,7 +26,7 @@ struct Taken {
     next_number: u64,
 }
 
-/// The connections of one address: all of them, and the numbers of those whose request is incomplete.
+/// The count of all connections of one address, and the numbers of those whose request is incomplete.
 #[derive(Debug, Default)]
 struct OfAddress {
     all: usize,
@@ -84,7 +84,7 @@ impl Places {
 }
 
 impl Taken {
-    /// Takes the place of a connection whose request is incomplete.
+    /// Takes the place away from a connection whose request is incomplete.
     fn evict(&mut self, number: u64) {
         if let Some(Waiting { address, lost }) = self.end_wait(number) {
             self.release(address);

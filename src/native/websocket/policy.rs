@@ -126,7 +126,7 @@ impl WebSocketPolicy {
     }
 
     /// Sets the maximum number of connections. A further connection replaces the oldest connection whose request is
-    /// incomplete. Without such a connection, it is refused with 503. Default: 16 384.
+    /// incomplete. If there is no such connection, the further connection is refused with 503. Default: 16 384.
     pub fn max_connections(self, count: usize) -> Self {
         Self { max_connections: count, ..self }
     }

@@ -74,8 +74,6 @@ impl WebSocketListener {
                 match self.listener.poll_accept(context) {
                     Poll::Ready(Ok((stream, remote))) => {
                         let place = self.places.take(remote.ip());
-                        // If too many handshakes are running, a connection without a place is closed without a
-                        // response.
                         if place.is_some() || handshakes.len() < MAX_REFUSALS {
                             handshakes.spawn_on(self.handshake(stream, remote, place), &self.runtime);
                         }

@@ -41,7 +41,7 @@ pub(super) struct WebSocket<S, K> {
     received: Option<Received>,
     /// Whether sent bytes wait until the stream has room.
     is_blocked: bool,
-    /// The number of pings from the peer since the output was last flushed.
+    /// The number of pings from the peer since the output was last flushed. The library answers each ping with a pong.
     unflushed_pongs: usize,
     /// The reason why the WebSocket was closed, by a close frame of either side.
     closed: Option<Closed>,
@@ -337,16 +337,17 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> MessageChannel for WebSo
 }
 
 impl PingTimer {
-    /// Returns whether the peer has taken bytes since the latest call, or since the ping. The bytes count only if
-    /// further bytes had to wait at that time: the system of a stopped peer also takes bytes, until its buffer is full.
+    /// Returns whether the peer has taken bytes since the latest call of this method, or since the ping. The bytes
+    /// count only if further bytes had to wait at that call or ping. Otherwise, a stopped peer could count as reading,
+    /// because its system takes bytes until its buffer is full.
     fn is_peer_reading(&mut self) -> bool {
         let now = self.progress.as_ref().and_then(TcpProgress::taken);
         let before = core::mem::replace(&mut self.taken, now);
         before.zip(now).is_some_and(|(before, now)| before.has_more && now.bytes > before.bytes)
     }
 
-    /// Polls for this time. If the timer is set to an earlier time, it is reset only at that time, because most of
-    /// these times are never reached.
+    /// Polls until `due`. If the timer is set to an earlier time, it is reset only at that time, because most of these
+    /// times are never reached.
     fn poll_until(&mut self, context: &mut Context<'_>, due: Instant) -> Poll<()> {
         loop {
             if Instant::now() >= due {

@@ -21,8 +21,8 @@ fn daemon() -> Command {
 /// Maximum length of an id that the daemon accepts, in characters.
 const MAX_ID_LENGTH: usize = 1_024;
 
-/// The daemon as a program that answers requests with a payload. The payload is split into the ids of requests, and the
-/// answers have the same ids.
+/// The daemon as a program that receives a payload and returns it. The payload is split into the ids of requests, which
+/// the answers repeat.
 const DAEMON: Subject = Subject {
     command: daemon,
     preamble: b"",
@@ -70,7 +70,7 @@ fn no_line_of_the_log_is_lost_on_a_non_blocking_standard_error() {
         for number in 0..LINES {
             write_all(&our_input, &frame(request(number, "nope")));
         }
-        // The log fills its pipe before the reader begins.
+        // During this pause, the log fills its pipe. The reader begins afterwards.
         thread::sleep(Duration::from_millis(100));
         let reader = thread::spawn(move || read_to_end(&log));
         // The reader must run before the input ends. After the end of the input, the daemon waits at most 300 ms until

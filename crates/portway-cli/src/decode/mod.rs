@@ -97,7 +97,7 @@ enum StreamState {
     },
     Frames {
         decoder: FrameDecoder,
-        /// Is `Some` if one message a line was detected. A later header then shows that the framing is
+        /// `Some` if the detected framing is one message a line. A later header then shows that the framing is
         /// `Content-Length`.
         watch: Option<HeaderWatch>,
         limits: Limits,

@@ -214,9 +214,9 @@ impl Shared {
         )
     }
 
-    /// Returns whether `Host` is the IP address and the port of this server. Names are refused: a page of another site
-    /// could have its own name resolve to 127.0.0.1. `localhost` may resolve to [::1], where another program could
-    /// listen and receive the token.
+    /// Returns whether `Host` is the IP address and the port of this server. Names are refused, because the name of
+    /// another site may resolve to 127.0.0.1. `localhost` may resolve to [::1], where another program could listen and
+    /// receive the token.
     fn is_own_host(&self, request: &Request<Incoming>) -> bool {
         let Some(host) = single(request.headers(), &header::HOST).filter(|host| *host == self.host()) else {
             return false;

@@ -28,7 +28,7 @@ const MAX_FILE_BYTES: u64 = 134_217_728;
 fn only_paths_with_the_token_of_the_printed_address_are_served() -> Test {
     let (first, second) = (Inspecting::start(&["inspect"])?, Inspecting::start(&["inspect"])?);
     for inspecting in [&first, &second] {
-        assert_eq!(inspecting.token.len(), 32, "128 bits in hexadecimal");
+        assert_eq!(inspecting.token.len(), 32, "a token must have 128 bits in hexadecimal");
         assert!(inspecting.token.bytes().all(|byte| byte.is_ascii_hexdigit()));
         assert_eq!(inspecting.get("", "")?.status, 200);
     }
@@ -54,7 +54,7 @@ fn only_paths_with_the_token_of_the_printed_address_are_served() -> Test {
     ] {
         for method in ["GET", "HEAD", "POST", "OPTIONS"] {
             let response = first.send(&format!("{method} {path} HTTP/1.1\r\n{host}\r\n\r\n"))?;
-            // A path that is not ASCII is not HTTP, and `*` is only for OPTIONS.
+            // A path that is not ASCII is invalid in HTTP, and `*` is valid only with OPTIONS.
             assert!([403, 400].contains(&response.status), "{method} {path}: {}", response.status);
             assert!(!response.text().contains("a page") && !response.text().contains(token.as_str()), "{path}");
             if path.is_ascii() && path != "*" {

@@ -65,12 +65,12 @@ fn the_links_of_a_program_are_bounded_and_close_when_it_disconnects() -> Test {
     }
     program.write_all(lines.as_bytes())?;
     drop(program);
-    let mut kinds = [Vec::new(), Vec::new()];
-    while kinds[1].len() < MAX_LINKS {
+    let mut links = [Vec::new(), Vec::new()];
+    while links[1].len() < MAX_LINKS {
         let record = page.next()?.ok_or("the stream has ended too early")?;
-        kinds[usize::from(record["kind"] == "close")].push(record["link"].clone());
+        links[usize::from(record["kind"] == "close")].push(record["link"].clone());
     }
-    let [messages, mut closes] = kinds;
+    let [messages, mut closes] = links;
     assert_eq!(messages, (0..MAX_LINKS).map(|link| json!(format!("l{link}"))).collect::<Vec<_>>());
     closes.sort_by_key(Value::to_string);
     closes.dedup();

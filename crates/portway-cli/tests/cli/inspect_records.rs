@@ -55,7 +55,7 @@ fn a_page_reads_the_same_records_as_the_file_even_if_the_page_is_opened_later() 
         pass(&message(number))?;
     }
     pass("[1, not JSON")?;
-    // A text of more than 256 KiB, the limit of other readers, is not cut.
+    // A tap without a file or a writer cuts a text after 256 KiB. This longer text must not be cut.
     pass(&format!("{{\"jsonrpc\":\"2.0\",\"method\":\"long\",\"params\":[\"{}\"]}}", "x".repeat(300_000)))?;
     // The records arrive while the program runs.
     while shown.len() < 1 + 2 * 102 {
@@ -124,7 +124,7 @@ fn a_page_that_stops_reading_does_not_delay_the_link_and_a_gap_counts_its_lost_m
         }
     }
     drop(stdin);
-    assert_eq!(live.rest()?.len(), 1, "only the end of the link");
+    assert_eq!(live.rest()?.len(), 1, "only the record of the end must remain");
     for (page, records) in [&mut stopped, &mut late].into_iter().zip(&mut shown) {
         records.extend(page.rest()?);
     }

@@ -124,18 +124,18 @@ fn help_and_scripts_are_written_whole_to_a_pipe_that_is_full() -> Test {
         let expected = command(arguments).output()?;
         let (reader, writer) = Kind::Pipes.make();
         set_nonblocking(&writer);
-        let mut noise = 0;
+        let mut filled = 0;
         while let Ok(count) = rustix::io::write(&writer, &[b'.'; 4096]) {
-            noise += count;
+            filled += count;
         }
-        let mut filled = command(arguments);
-        let mut child = filled.stdout(writer.try_clone()?).stderr(writer).spawn()?;
-        drop(filled);
+        let mut into_full_pipe = command(arguments);
+        let mut child = into_full_pipe.stdout(writer.try_clone()?).stderr(writer).spawn()?;
+        drop(into_full_pipe);
         thread::sleep(std::time::Duration::from_millis(30));
         let written = read_to_end(&reader);
         assert_eq!(child.wait()?.code(), expected.status.code());
         let expected = [expected.stdout, expected.stderr].concat();
-        assert_eq!(String::from_utf8_lossy(&written[noise..]), String::from_utf8_lossy(&expected), "{arguments:?}");
+        assert_eq!(String::from_utf8_lossy(&written[filled..]), String::from_utf8_lossy(&expected), "{arguments:?}");
     }
     Ok(())
 }

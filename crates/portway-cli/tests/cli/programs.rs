@@ -177,8 +177,8 @@ async fn a_signal_that_the_parent_ignores_stays_ignored() -> Test {
 #[tokio::test]
 async fn the_command_exits_with_3_if_a_thread_or_a_process_cannot_be_started() -> Test {
     let folder = tempfile::tempdir()?;
-    // The limit does not apply to root, so root runs the command as another user. This user needs access to the
-    // command, so the test copies the file of the command.
+    // The limit of processes does not apply to root, so root runs the command as another user. This user needs access
+    // to the command, so the test copies the file of the command.
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755))?;
     let portway = folder.path().join("portway");
     fs::copy(env!("CARGO_BIN_EXE_portway"), &portway)?;

@@ -160,13 +160,13 @@ async fn progress_is_shown_on_a_terminal() -> Test {
         let open = tokio::task::spawn_blocking(move || OpenOptions::new().write(true).open(fifo));
         let mut input = timeout(TEST_TIMEOUT, open).await???;
         let mut shown = Vec::new();
-        let has_figures = |shown: &[u8]| {
+        let has_progress = |shown: &[u8]| {
             let shown = String::from_utf8_lossy(shown);
             (1..100).any(|count| shown.contains(&format!("\r0 MB, {count} messages, {count} errors\u{1b}[K")))
         };
-        // After one second, the command prints figures whenever it reads input.
+        // After one second, the command updates the line of progress whenever it reads input.
         let start = Instant::now();
-        while if is_shown { !has_figures(&shown) } else { start.elapsed() < Duration::from_secs(3) } {
+        while if is_shown { !has_progress(&shown) } else { start.elapsed() < Duration::from_secs(3) } {
             assert!(start.elapsed() < TEST_TIMEOUT, "{output}: {}", String::from_utf8_lossy(&shown));
             input.write_all(FRAMES)?;
             let _ = timeout(Duration::from_millis(500), terminal.read_buf(&mut shown)).await;

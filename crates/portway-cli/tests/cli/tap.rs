@@ -130,7 +130,8 @@ fn the_corpora_of_all_codecs_pass_unchanged_in_any_pieces() -> Test {
         ("connection", &["auto"]),
         ("websocket", &["content-length"]),
     ] {
-        // One stream has all files, because each command takes some time to start. Random bytes are between the files.
+        // One stream contains all files, because each command takes some time to start. Random bytes separate the
+        // files.
         let mut input = Vec::new();
         for path in corpus(name)? {
             input.extend(fs::read(path)?);
@@ -173,7 +174,8 @@ fn ten_thousand_random_messages_are_recorded_unchanged_and_in_order() -> Test {
             }
             assert!(tapping.read(bytes.len())? == bytes, "{framing} {random}");
             sent.extend(messages);
-            // The test waits until the file has nearly all records, so the command leaves out no record.
+            // The test waits for the records in the file. So the queue of the command is never full, and no record is
+            // left out.
             let start = Instant::now();
             while lines < 2 * sent.len() {
                 let mut more = Vec::new();
@@ -278,7 +280,7 @@ fn all_output_of_an_exited_program_passes_to_a_slow_reader() -> Test {
 fn a_signal_ends_the_program_and_its_descendants() -> Test {
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
         for (shape, handles_term) in SHAPES.into_iter().zip([true, false].into_iter().cycle()) {
-            // Two shapes need programs that may be missing. `portway call` tests them.
+            // Two shapes need programs that may be missing. Only the tests of `portway call` use these shapes.
             if matches!(shape, crate::trees::Shape::Node | crate::trees::Shape::Npx) {
                 continue;
             }
@@ -301,7 +303,8 @@ fn a_second_signal_kills_a_program_that_ignores_the_first() -> Test {
     let mut tapping = Tapping::start(&["--", "sh", "-c", "trap '' TERM; echo there; while :; do sleep 0.05; done"])?;
     tapping.read(6)?;
     let start = Instant::now();
-    // Until the command has handled the first signal, the system may merge a second signal with it.
+    // Until the command has handled the first signal, the system may merge a second signal with it. So the test sends
+    // signals until the command has exited.
     while tapping.child.try_wait()?.is_none() {
         assert!(start.elapsed() < TEST_TIMEOUT, "the command has not exited");
         let _ = tapping.signal(Signal::INT);

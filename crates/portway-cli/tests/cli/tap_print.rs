@@ -101,7 +101,7 @@ async fn a_line_has_a_bounded_width_and_no_control_characters() -> Test {
 }
 
 #[test]
-fn only_a_terminal_without_no_color_has_colours() -> Test {
+fn colours_are_printed_only_on_a_terminal_and_only_without_no_color() -> Test {
     let command = format!("'{}' tap --print -- sh -c 'cat >/dev/null'", env!("CARGO_BIN_EXE_portway"));
     for (no_color, has_colours) in [("", true), ("1", false)] {
         // `script` of the package bsdutils runs a program on a terminal.

@@ -267,7 +267,7 @@ async fn a_websocket_passes_with_its_handshake_messages_and_close_code() -> Test
     let rebound = WebSocketOptions::new().header("Authorization", "Bearer secret").header("Host", "evil.example");
     assert!(rebound.connect(&tap.address).await.is_err_and(|error| error.to_string().contains("403")));
 
-    // The end of the command closes the connection of a client without a close frame.
+    // When the command ends, it closes the connection of the client. It sends no close frame.
     let options = WebSocketOptions::new().header("Authorization", "Bearer secret");
     let client = Client::new(options.connect(&tap.address).await?);
     assert_eq!(client.call::<(u32,)>("echo", &(1,)).timeout(TEST_TIMEOUT).await?, (1,));

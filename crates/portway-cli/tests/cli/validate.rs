@@ -155,7 +155,7 @@ async fn a_message_that_is_too_long_is_invalid() -> Test {
         let outcome = feed(["validate", "--max-bytes", "100"], message(length).as_bytes()).await?;
         assert_eq!(outcome.code, Some(code), "{length}");
     }
-    // The default is the limit of messages.
+    // By default, a message may have 10 MiB.
     for (length, code) in [(10_485_760, 0), (10_485_761, 1)] {
         let outcome = feed(["validate", "--lines"], message(length).as_bytes()).await?;
         assert_eq!(outcome.code, Some(code), "{length}");

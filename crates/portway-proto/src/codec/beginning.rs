@@ -16,9 +16,9 @@ pub(super) struct Beginning {
 enum State {
     /// No message was dropped, or [`Beginning::take`] has returned the reason.
     None,
-    /// More bytes of the message may arrive.
+    /// More bytes of the message may arrive. The value is the reason why the message was dropped.
     Open(Unreadable),
-    /// The beginning is complete, and [`Beginning::take`] has not returned the reason yet.
+    /// The beginning is complete, and [`Beginning::take`] has not returned this reason yet.
     Complete(Unreadable),
 }
 
@@ -50,7 +50,7 @@ impl Beginning {
         }
     }
 
-    /// Records a dropped message that needs no further bytes. `parts` are the consecutive slices of the message.
+    /// Records a dropped message of which no more bytes arrive. `parts` are the consecutive slices of the message.
     pub(super) fn record_whole<'b>(&mut self, parts: impl IntoIterator<Item = &'b [u8]>, why: Unreadable) {
         self.open(why);
         parts.into_iter().for_each(|part| self.add(part));

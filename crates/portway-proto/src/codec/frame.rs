@@ -3,11 +3,10 @@
 use super::wipc;
 use crate::message::{Fault, Reason, Unreadable};
 
-/// An event of a decoder. Together, the events contain every byte of the input, except:
-/// - headers and line ends;
+/// An event of a decoder. Together, the events contain every byte of the input, except possibly:
+/// - headers, line ends, and whitespace between frames;
 /// - the rest of a [`Dropped`](Self::Dropped) message after the first KiB of its body;
-/// - the message of a [`Fault`](Self::Fault). [`FrameFault::Oversize`] has at most the length from its header, and
-///   [`FrameFault::Truncated`] and [`FrameFault::TimedOut`] have only the number of bytes.
+/// - the message of a [`Fault`](Self::Fault).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
     /// The body of one message, to be read as JSON.

@@ -120,8 +120,9 @@ impl FrameDecoder {
         })
     }
 
-    /// Rejects WIPC frames whose payload exceeds `max_payload` bytes. [`Limits::message_bytes`] still applies to
-    /// messages. Call this method before the first input. With other framings, this method has no effect.
+    /// Rejects WIPC frames whose payload exceeds `max_payload` bytes. The bytes of a rejected frame are noise, and are
+    /// searched for other frames. [`Limits::message_bytes`] still applies to messages. Call this method before the
+    /// first input. With other framings, this method has no effect.
     #[must_use]
     pub fn with_max_payload(self, max_payload: u32) -> Self {
         match self.0 {

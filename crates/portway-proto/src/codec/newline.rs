@@ -136,8 +136,9 @@ impl Decoder {
         }
     }
 
-    /// Drops the incomplete message. [`Self::next`] then returns the beginning of the message as [`Event::Dropped`],
-    /// without more input. The decoder drops the rest of the line without an event.
+    /// Drops the incomplete message. If the message was not already dropped because of its length, [`Self::next`] then
+    /// returns its beginning as [`Event::Dropped`], without more input. The decoder drops the rest of the line without
+    /// an event.
     pub fn time_out(&mut self) -> FrameFault {
         let received_bytes = self.buffered.len();
         if self.unfinished().is_some() {

@@ -12,9 +12,9 @@ pub struct Config {
     /// Limits on the resources that the peer can use.
     pub limits: Limits,
     /// Resolution of timeouts. With 0, timeouts are exact: the connection requests a clock reading after every call.
-    /// With `n`, the delay of the reading is the timeout of the call divided by `n`, but at most `max_clock_delay`. The
-    /// timeout starts at this reading, so a call never ends too early. With `n`, a driver with many calls reads the
-    /// clock a few times per second instead of once per call. Default: 0.
+    /// With `n`, the reading may be delayed by the timeout of the call divided by `n`, but at most by
+    /// `max_clock_delay`. The timeout starts at this reading, so a call never ends too early. With `n`, a driver with
+    /// many calls reads the clock a few times per second instead of once per call. Default: 0.
     pub time_grain: u64,
     /// Maximum time from the start of a call to the clock reading at which the timeout of the call starts, in
     /// milliseconds. Unused if `time_grain` is 0. Default: 1 000.

@@ -94,8 +94,8 @@ pub enum Ignored<P: Payload> {
     LateResponse(P::Id),
     /// A response to a request that was never sent.
     UnmatchedResponse(P::Id),
-    /// An error with the id null that ends no call. Such an error can answer only a whole batch. It is ignored, unless
-    /// exactly one pending batch can be the answered batch.
+    /// An error with the id null that ends no call. Such an error ends calls only if it may answer a batch, and this
+    /// batch is the only pending batch.
     PeerError(P::Error),
     /// A response that cannot be decoded, and whose call is unknown.
     Unreadable(Unreadable),

@@ -39,8 +39,8 @@ impl<P: Payload> Connection<P> {
         self.has_room_for_request().then(|| self.inbound.insert(id, None, 0))
     }
 
-    /// Begins a request like [`begin_request`](Self::begin_request). The bytes of the id and the `params_bytes` count
-    /// towards [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes), because the handler may continue later.
+    /// Begins a request like [`begin_request`](Self::begin_request), for a handler that may answer later. So the bytes
+    /// of the id and the `params_bytes` count towards [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes).
     #[must_use = "after `None`, the request is for `handle`"]
     pub fn begin_counted_request(&mut self, id: &P::Id, params_bytes: usize) -> Option<RequestKey> {
         let bytes = id.held_bytes() + params_bytes;

@@ -149,7 +149,7 @@ impl<P: Payload> InboundRequests<P> {
 
     /// Drops the message of a waiting request. Returns whether the request was waiting.
     fn drop_waiting(&mut self, key: RequestKey) -> bool {
-        // Serial numbers wrap around to 0. Their distances from the first number remain sorted.
+        // Serial numbers wrap around to 0. The distances from the number of the first entry remain sorted.
         let Some(first) = self.waiting.front().map(Waiting::serial) else { return false };
         let distance = key.serial.wrapping_sub(first);
         let position = self.waiting.binary_search_by_key(&distance, |waiting| waiting.serial().wrapping_sub(first));

@@ -258,8 +258,8 @@ impl Index {
 
     fn remove(&mut self, id: u64, calls: &Slots) -> Option<u32> {
         let (mut position, slot) = self.find(id, calls)?;
-        // A search ends at the first free entry, so the gap would hide later entries from searches. Each entry that
-        // would be hidden is moved to the gap. The position that the entry had is the new gap.
+        // The removal leaves a gap. A search ends at the first free entry, so the gap would hide later entries. Each
+        // hidden entry is moved to the gap, and its former position becomes the gap.
         let mut gap = position;
         loop {
             position = self.after(position);

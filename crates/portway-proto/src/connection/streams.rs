@@ -163,8 +163,8 @@ impl SendStreams {
         if credit > self.spare_credit() { Err(TooMuchCredit) } else { Ok(()) }
     }
 
-    /// Adds the stream of a request. `credit` is the credit in the request. Credit that has arrived since the request
-    /// is added to this credit.
+    /// Adds the stream of a request. `credit` is the credit in the request. Also adds the credit that has arrived after
+    /// the request.
     ///
     /// # Errors
     /// Returns [`TooMuchCredit`], and adds nothing, if the sum of all windows would exceed [`MAX_PEER_CREDIT`].

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// The reason why a response cannot be decoded. The handler has not failed: the peer has sent a result or an error.
+/// The reason why a response cannot be decoded. The peer has answered, but its result or error is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unreadable {

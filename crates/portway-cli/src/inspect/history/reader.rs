@@ -38,7 +38,7 @@ pub(crate) struct Reader {
     next: u64,
     /// The links of which the reader has read a record.
     links: HashMap<Arc<str>, Seen>,
-    /// The messages of links that the history no longer has, which were read or reported as dropped.
+    /// The messages that were read or reported as dropped, of the links that the history no longer has.
     forgotten: Counts,
 }
 

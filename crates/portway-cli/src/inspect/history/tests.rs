@@ -34,10 +34,10 @@ impl Page {
             let counts = &mut self.counts[usize::from(record["direction"] == "received")];
             match record["kind"].as_str() {
                 Some("open") => {
-                    assert!(self.open.insert(link.clone()), "{link} is opened once");
+                    assert!(self.open.insert(link.clone()), "{link} must be opened only once");
                 }
                 Some("message") => {
-                    assert!(self.open.contains(&link), "{link} is open");
+                    assert!(self.open.contains(&link), "{link} must be open");
                     counts[0] += 1;
                     counts[1] += number("size");
                 }
@@ -46,7 +46,7 @@ impl Page {
                     counts[0] += number("messages");
                     counts[1] += number("bytes");
                 }
-                Some("close") => assert!(self.open.remove(&link), "{link} is closed once"),
+                Some("close") => assert!(self.open.remove(&link), "{link} must be closed only once"),
                 kind => assert_eq!(kind, Some("a record")),
             }
         }

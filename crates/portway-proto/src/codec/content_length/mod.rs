@@ -5,8 +5,8 @@
 //! - The case of a header name has no effect. Whitespace may surround the colon, and may precede the end of a line.
 //!   Lines end with CRLF or LF. The decoder ignores blank lines between frames, and headers with other names than
 //!   `Content-Length` and `Content-Type`.
-//! - There is one exception: in a line such as `done-Content-Length: 2`, the first word may be output without a line
-//!   end. So this length is used if the header has no `Content-Length`.
+//! - In a line such as `done-Content-Length: 2`, the text before `Content-Length` may be output without a line end. So
+//!   the decoder uses this length if the header has no `Content-Length`.
 //! - A length consists of ASCII digits. If `Content-Length` is repeated, the values must be equal. A header that breaks
 //!   one of these two rules is refused as [`FrameFault::InvalidHeader`].
 //! - A length over the limit is reported directly after the header, even if the length exceeds a `u64`. The decoder
@@ -149,24 +149,24 @@ impl Decoder {
         self.machine.unfinished()
     }
 
-    /// Drops the incomplete message. [`Self::next`] then returns the beginning of the message as [`Event::Dropped`],
-    /// without more input. If the rest of the message arrives later, the rest is noise, and needs no further error
-    /// response.
+    /// Drops the incomplete message. If its header is complete, and no [`Event::Dropped`] was returned for it yet,
+    /// [`Self::next`] then returns this event without more input. If the rest of the message arrives later, the rest is
+    /// noise, and needs no further error response.
     pub fn time_out(&mut self) -> FrameFault {
         FrameFault::TimedOut { received_bytes: self.machine.time_out() }
     }
 
     /// Rejects the body that [`Self::next`] has just returned. Call this method if the body is not JSON. If the length
-    /// in its header was too large, the body contains the next header. The decoder then goes back to the next header,
-    /// and decodes again from there, before any further input.
+    /// in its header was too large, the body contains the next header. The decoder then goes back to this header, and
+    /// decodes again from there, before any further input.
     ///
     /// `input` must be the input as it was before the last call of [`Self::next`]. Returns the number of bytes that
     /// [`Self::next`] will decode again. The number is 0 if the body contains no header, or if the last event was not a
     /// body.
     ///
     /// Headers inside rejected bodies could cause the same bytes to be decoded many times. So the number of bytes that
-    /// are decoded again has a limit, which grows with the input. Above this limit, the decoder drops the bytes of a
-    /// rejected body.
+    /// are decoded again has a limit, which grows with the input. Above this limit, the decoder drops the rejected
+    /// body, and this method returns 0.
     ///
     /// # Examples
     ///

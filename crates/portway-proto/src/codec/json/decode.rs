@@ -23,9 +23,10 @@ use crate::validate::Code;
 /// Decodes one message or batch. Text that is not a message becomes an [`Unusable`], which determines the reaction of
 /// the connection.
 ///
-/// If the profile rejects batches, the elements of a batch are omitted. If a batch has more than
-/// [`Limits::batch_items`] messages, one message beyond the limit is returned, and later messages are omitted.
-/// Responses do not count for this limit, and are all returned. In both cases, the connection refuses the whole batch.
+/// If the profile rejects batches, all elements of a batch are omitted. If a batch has more than
+/// [`Limits::batch_items`] messages, not counting responses, one message beyond the limit is returned, and the later
+/// messages are omitted. In both cases, the connection refuses the whole batch. Responses are not omitted because of
+/// this limit.
 ///
 /// # Examples
 ///

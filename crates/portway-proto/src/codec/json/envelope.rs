@@ -154,8 +154,9 @@ fn starts_number(text: &str) -> bool {
     text.starts_with(|first: char| first == '-' || first.is_ascii_digit())
 }
 
-/// Reads the next value, which must be an object. Returns the last value of each member, by the index of the member,
-/// and one bit for each repeated member. Returns `None` for another value, and if the text is not JSON.
+/// Reads the next value, which must be an object. Returns the last value of each member, at the index that `index_of`
+/// returns for its name, and one bit for each repeated member. Returns `None` for another value, and if the text is not
+/// JSON.
 #[inline]
 fn read_members<'a, const N: usize>(
     scanner: &mut Scanner<'a>,

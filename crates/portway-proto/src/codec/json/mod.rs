@@ -18,7 +18,7 @@
 //!   the id null.
 //! - A request that is nested deeper than [`Limits::depth`](crate::Limits::depth) is answered with -32600 and the
 //!   reason `nesting-too-deep`. Such a notification is ignored. The decoder is not recursive.
-//! - A response is never answered. If it has a defect that the last three rules name, it becomes
+//! - A response is never answered. If one of the last three rules would reject it as a request, the response becomes
 //!   [`Unusable::Unreadable`](crate::message::Unusable::Unreadable), which ends its call.
 
 mod decode;

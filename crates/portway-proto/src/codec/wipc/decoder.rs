@@ -1,5 +1,5 @@
 //! The decoder of WIPC. It buffers either an incomplete header (`partial_header`), or an accepted header (`frame`) with
-//! the received part of its payload (`buffered`). All other bytes become passthrough.
+//! the received part of its payload (`buffered`). The bytes between frames become passthrough.
 
 use alloc::vec::Vec;
 use core::mem;

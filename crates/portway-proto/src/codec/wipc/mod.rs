@@ -135,7 +135,8 @@ impl fmt::Display for PayloadTooLong {
 
 impl core::error::Error for PayloadTooLong {}
 
-/// Returns the header of a frame. A writer can write this header and then the payload, which [`encode`] would copy.
+/// Returns the header of a frame. A program that writes this header and then the payload avoids the copy of the payload
+/// that [`encode`] makes.
 ///
 /// # Errors
 /// If `length`, in bytes, exceeds 32 bits.

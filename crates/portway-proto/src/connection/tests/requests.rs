@@ -168,7 +168,7 @@ pub(super) fn request_of(id: i64, bytes: usize) -> Entry<Text> {
     Ok(Message::Request(Request { id: id.into(), method: "m".to_string(), params }))
 }
 
-/// Returns a server with this limit [`Limits::in_flight_bytes`].
+/// Returns a server whose limit [`Limits::in_flight_bytes`] is `in_flight_bytes`.
 pub(super) fn server_within(profile: Profile, in_flight_bytes: usize) -> Connection<Text> {
     let limits = Limits { in_flight_bytes, ..Limits::DEFAULT };
     Connection::new(Config::new(profile).with_limits(limits))
@@ -327,7 +327,7 @@ fn an_unreadable_message_is_answered_and_the_next_message_is_handled() {
 }
 
 #[test]
-fn an_object_with_only_an_id_is_invalid_on_a_byte_stream_and_ignored_on_a_shared_boundary() {
+fn an_object_with_only_an_id_is_invalid_unless_the_profile_ignores_foreign_messages() {
     for (profile, answer) in [(Profile::GENERIC, &["9: -32600"][..]), (Profile::MESSAGE_BOUNDARY, &[])] {
         let mut server = server(profile);
         server.handle(Incoming::Single(Err(Unusable::Empty(Id::Integer(9)))));

@@ -213,7 +213,8 @@ impl Machine {
         None
     }
 
-    /// Reads a complete header that has the exact form of the encoder. Returns false for any other header.
+    /// Reads a complete header that has the exact form of the encoder. For any other header, for the length 0 and for a
+    /// length over the limit, reads nothing and returns false.
     fn read_canonical_header(&mut self, source: &[u8], at: &mut usize) -> bool {
         if self.header != Header::NEW || !self.buffered.is_empty() {
             return false;
