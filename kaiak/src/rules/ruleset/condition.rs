@@ -2,6 +2,7 @@
 
 use yaml_serde::{Mapping, Value};
 
+use super::brief;
 use super::pattern::Pattern;
 
 /// Maximum depth of nested conditions.
@@ -114,13 +115,13 @@ fn search(provider: &str, value: &Value) -> Result<Search, String> {
         "builtin.filecontent" => &["pattern", "filePattern"],
         "builtin.file" => &["pattern"],
         "java.referenced" => &["pattern", "location"],
-        _ => return Err(format!("the provider {provider} is not supported")),
+        _ => return Err(format!("the provider {} is not supported", brief(&provider))),
     };
     let map = value.as_mapping().ok_or_else(|| format!("{provider} must be a mapping"))?;
     for key in map.keys() {
         let key = key.as_str().unwrap_or_default();
         if !known.contains(&key) {
-            return Err(format!("the member `{key}` of {provider} is not supported"));
+            return Err(format!("the member `{}` of {provider} is not supported", brief(&key)));
         }
     }
     let text = |name: &str| match map.get(name) {
@@ -132,7 +133,7 @@ fn search(provider: &str, value: &Value) -> Result<Search, String> {
     if source.contains("{{") {
         return Err("patterns that refer to other conditions are not supported".to_owned());
     }
-    let invalid = |reason: String| format!("the pattern `{source}` must be a regular expression: {reason}");
+    let invalid = |reason: String| format!("the pattern `{}` must be a regular expression: {reason}", brief(&source));
     match provider {
         "builtin.filecontent" => {
             let file_pattern = text("filePattern")?;
@@ -142,7 +143,7 @@ fn search(provider: &str, value: &Value) -> Result<Search, String> {
                 .map_err(|reason| format!("`filePattern` must be a regular expression: {reason}"))?;
             let pattern = Pattern::content(source).map_err(invalid)?;
             if pattern.regex().is_match("") {
-                return Err(format!("the pattern `{source}` must not match an empty text"));
+                return Err(format!("the pattern `{}` must not match an empty text", brief(&source)));
             }
             Ok(Search::Content { pattern, source: source.to_owned(), files })
         }
@@ -152,7 +153,7 @@ fn search(provider: &str, value: &Value) -> Result<Search, String> {
                 Ok(Search::Import { pattern: Pattern::import(source).map_err(invalid)?, source: source.to_owned() })
             }
             location => {
-                let location = location.unwrap_or("any place");
+                let location = brief(&location.unwrap_or("any place"));
                 Err(format!("java.referenced is supported at the location IMPORT only, got {location}"))
             }
         },
