@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 
 use crate::fault::{Fault, echo};
 use crate::fields::{Field, Object, Problem};
-use crate::limits::{MAX_CONFIGURED_NUMBER, MAX_LIST_ITEMS, MAX_NAME_CHARACTERS, MAX_TOOL_CALLS};
+use crate::limits::{
+    MAX_CONFIGURATION_BYTES, MAX_CONFIGURED_NUMBER, MAX_LIST_ITEMS, MAX_NAME_CHARACTERS, MAX_TOOL_CALLS,
+};
 use crate::permission::{Permission, Permissions};
 use crate::time;
 use crate::workspace::MAX_PATH_CHARS;
@@ -111,6 +113,19 @@ pub(crate) fn configure(
     configured.warn_unknown(argument, &["configuration", "reset_existing"]);
     configured.merge(&changes).map_err(Problem::into_configuration_fault)?;
     Ok(configured)
+}
+
+/// Checks the size of a configuration. Several requests can add tools and permissions, and each result has all of them.
+///
+/// # Errors
+/// -32014.
+pub(crate) fn check_size(configuration: &Configuration) -> Result<(), Fault> {
+    let bytes = serde_json::to_string(configuration).map_or(usize::MAX, |json| json.len());
+    if bytes <= MAX_CONFIGURATION_BYTES {
+        return Ok(());
+    }
+    let details = format!("the whole configuration must have at most {MAX_CONFIGURATION_BYTES} bytes, got {bytes}");
+    Err(Problem { field: "configuration".to_owned(), details }.into_configuration_fault())
 }
 
 /// Returns the result of `kaiak/configure`.

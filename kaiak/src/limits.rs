@@ -26,6 +26,15 @@ pub(crate) const MAX_PROCESSING_SECONDS: u64 = 86_400;
 pub(crate) const PROCESSING_SECONDS: u64 = 300;
 /// Maximum time that a run has to end after it was stopped.
 pub(crate) const STOP_GRACE: Duration = Duration::from_secs(5);
+/// Maximum time that a run has to end while the server ends. It is shorter than the grace of a link, so that the request
+/// is still answered.
+pub(crate) const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
+/// Maximum bytes of a message to a client, which is also the maximum of a message from it.
+pub(crate) const MAX_MESSAGE_BYTES: usize = 10_485_760;
+/// Maximum number of elements of a list in a notification or an error.
+pub(crate) const MAX_LISTED: usize = 100;
+/// Maximum bytes of the whole configuration, as JSON.
+pub(crate) const MAX_CONFIGURATION_BYTES: usize = 1_048_576;
 /// Maximum time that a request waits for the end of an earlier request of its session that was stopped. Agents end a
 /// cancelled turn within about a second. It is shorter than the time that an agent has to do so.
 pub(crate) const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);

@@ -69,27 +69,59 @@ fn a_session_that_cannot_have_a_private_copy_is_answered_with_32001() {
 }
 
 #[test]
-fn a_timeout_and_a_forced_deletion_cancel_the_turn_and_every_open_permission() {
+fn a_forced_deletion_cancels_the_turn_and_every_open_permission() {
     if !has_node() {
         return;
     }
-    for forced in [false, true] {
-        let (server, mut client) = agent("open-permission");
-        let mut argument = fix(SESSION, &["servlet-import"]);
-        argument["options"] = json!({ "max_processing_time": if forced { 60 } else { 2 } });
-        let id = client.command("kaiak/generate_fix", &argument);
-        client.notification("user_interaction");
-        if forced {
-            let deleted = client.call("kaiak/delete_session", &json!({ "session_id": SESSION, "force": true }));
-            let summary = &deleted["result"]["cleanup_summary"];
-            assert_eq!(summary["temp_files_removed"], 1, "{deleted}");
-            assert_eq!(copies(&server), 0);
-        }
-        let (_, response) = client.run(id);
-        assert_eq!(response["error"]["code"], if forced { -32004 } else { -32013 }, "{response}");
-        let log = log(&server);
-        assert!(log.contains("session/cancel") && log.contains(r#"permission {"outcome":"cancelled"}"#), "{log}");
+    let (server, mut client) = agent("open-permission");
+    let id = generate(&mut client);
+    client.notification("user_interaction");
+    let deleted = client.call("kaiak/delete_session", &json!({ "session_id": SESSION, "force": true }));
+    let summary = &deleted["result"]["cleanup_summary"];
+    assert_eq!(summary["temp_files_removed"], 1, "{deleted}");
+    assert_eq!(copies(&server), 0);
+    let (_, response) = client.run(id);
+    assert_eq!(response["error"]["code"], -32004, "{response}");
+    let log = log(&server);
+    assert!(log.contains("session/cancel") && log.contains(r#"permission {"outcome":"cancelled"}"#), "{log}");
+}
+
+/// While a question is open, the clock stands still. So the permission is open only if it arrives after the timeout.
+#[test]
+fn a_timeout_is_answered_with_32013_and_cancels_the_turn_and_a_late_permission() {
+    if !has_node() {
+        return;
     }
+    let (server, mut client) = agent("permission-at-cancel");
+    let mut argument = fix(SESSION, &["servlet-import", "servlet-import"]);
+    argument["options"] = json!({ "max_processing_time": 3 });
+    let id = client.command("kaiak/generate_fix", &argument);
+    let (notifications, response) = client.run(id);
+    assert_eq!(response["error"]["code"], -32013, "{response}");
+    assert_eq!(response["error"]["message"], "Tool execution timeout");
+    assert_eq!(response["error"]["data"]["max_processing_time"], 3);
+    let log = log(&server);
+    assert!(log.contains("session/cancel") && log.contains(r#"permission {"outcome":"cancelled"}"#), "{log}");
+    let summary = contents(&notifications, "system").pop().unwrap()["message"].clone();
+    assert_eq!(summary, "0 of 2 incidents fixed, 0 not fixed, 2 not processed");
+    server.put("fine", "");
+    let id = generate(&mut client);
+    assert_eq!(client.response(id)["result"]["status"], "completed");
+}
+
+#[test]
+fn a_signal_answers_a_request_whose_agent_does_not_stop() {
+    if !has_node() {
+        return;
+    }
+    let (mut server, mut client) = agent("hang-for-ever");
+    let id = generate(&mut client);
+    client.notification("ai_response");
+    server.terminate();
+    let response = client.response(id);
+    assert_eq!(response["error"]["data"]["reason"], "server-ended", "{response}");
+    assert!(server.wait().success());
+    assert_eq!(copies(&server), 0);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{SESSION, fix, socket, stdio};
+use crate::harness::{Client, SESSION, fix, socket, stdio};
 
 fn code(response: &Value) -> i64 {
     response["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error: {response}"))
@@ -145,7 +145,47 @@ fn the_end_of_the_input_ends_the_program_without_output() {
 #[test]
 fn sigterm_ends_the_program() {
     let mut server = socket();
-    let pid = rustix::process::Pid::from_raw(server.process.id().cast_signed()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    server.terminate();
     assert!(server.wait().success());
+}
+
+#[test]
+fn sigterm_answers_a_request_whose_question_is_open() {
+    let on_socket = socket();
+    let client = on_socket.connect();
+    for (mut server, mut client) in [stdio(), (on_socket, client)] {
+        server.put("src/A.java", "import javax.servlet.Filter;\n");
+        let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+        client.notification("user_interaction");
+        server.terminate();
+        let response = client.response(id);
+        assert_eq!((code(&response), &response["error"]["data"]["reason"]), (-32603, &json!("server-ended")));
+        assert!(server.wait().success());
+        assert_eq!(server.read("src/A.java"), "import javax.servlet.Filter;\n");
+    }
+}
+
+#[test]
+fn a_request_with_the_id_of_an_open_request_is_answered_with_32600_and_runs_nothing() {
+    let (server, mut client) = stdio();
+    server.put("src/A.java", "import javax.servlet.Filter;\n");
+    let request = |method: &str, params: Value| {
+        json!({ "jsonrpc": "2.0", "id": "same", "method": method, "params": params }).to_string()
+    };
+    let command = json!({ "command": "kaiak/generate_fix", "arguments": [fix(SESSION, &["servlet-import"])] });
+    client.send_text(&request("workspace/executeCommand", command.clone()));
+    let question = client.notification("user_interaction");
+    let answer = json!({ "interaction_id": question["interaction_id"], "response_type": "choice",
+        "response_data": { "choice": "approve" } });
+    let responses = |client: &mut Client| client.wait_for(|message| message["id"] == "same");
+    for (method, params) in [("workspace/executeCommand", command.clone()), ("kaiak/interaction/respond", answer)] {
+        client.send_text(&request(method, params));
+        let response = responses(&mut client);
+        assert_eq!((code(&response), &response["error"]["data"]["reason"]), (-32600, &json!("duplicate-id")));
+    }
+    client.answer(&question["interaction_id"], true);
+    assert_eq!(responses(&mut client)["result"]["status"], "completed");
+    // After the response, the id can be used again.
+    client.send_text(&request("workspace/executeCommand", command));
+    assert_eq!(responses(&mut client)["result"]["status"], "completed");
 }

@@ -160,6 +160,12 @@ impl Server {
         fs::read_to_string(self.workspace().join(path)).unwrap()
     }
 
+    /// Sends SIGTERM to the process.
+    pub(crate) fn terminate(&self) {
+        let pid = rustix::process::Pid::from_raw(self.process.id().cast_signed()).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    }
+
     /// Waits for the exit of the process.
     pub(crate) fn wait(&mut self) -> ExitStatus {
         let mut status = None;
@@ -291,6 +297,11 @@ impl Client {
         let answer = self.answer(&question["interaction_id"], approved);
         assert_eq!(answer["result"]["status"], "processed", "{answer}");
         question
+    }
+
+    /// Ends the output of this client on a socket. The client still reads.
+    pub(crate) fn shut_down_writing(&self) {
+        self.socket.as_ref().unwrap().shutdown(Shutdown::Write).unwrap();
     }
 
     /// Ends the input of the server.

@@ -214,3 +214,40 @@ fn a_client_that_vanishes_while_its_question_is_open_releases_the_session() {
     assert_eq!(client.answer(&question["interaction_id"], true)["error"]["code"], -32010);
     assert_eq!(server.read("src/A.java"), SERVLET);
 }
+
+#[test]
+fn an_answer_after_the_client_has_left_is_not_applied() {
+    for is_half_closed in [false, true] {
+        let server = socket();
+        server.put("src/A.java", SERVLET);
+        let (mut gone, mut other) = (server.connect(), server.connect());
+        gone.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+        let question = gone.notification("user_interaction");
+        // Without a wait, the answer arrives within the grace of the link.
+        if is_half_closed {
+            gone.shut_down_writing();
+        } else {
+            drop(gone);
+        }
+        assert_eq!(other.answer(&question["interaction_id"], true)["error"]["code"], -32010);
+        // The request of the client has ended, so its session can be used at once.
+        let response = other.call("kaiak/generate_fix", &fix(SESSION, &["by-hand"]));
+        assert_eq!(response["result"]["status"], "completed", "{response}");
+        assert_eq!(server.read("src/A.java"), SERVLET);
+    }
+}
+
+#[test]
+fn a_question_to_a_client_that_has_left_is_not_opened() {
+    let (server, mut client) = stdio_with(&["--log-level", "debug"]);
+    server.put("src/A.java", SERVLET);
+    let start = std::time::Instant::now();
+    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    client.close();
+    // The request may have asked before the end of its input was read.
+    if let Some(response) = std::iter::from_fn(|| client.next()).find(|message| message["id"] == id) {
+        assert_eq!(response["error"]["code"], -32800, "{response}");
+    }
+    assert!(start.elapsed() < Duration::from_secs(30));
+    assert_eq!(server.read("src/A.java"), SERVLET);
+}

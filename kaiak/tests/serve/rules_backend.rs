@@ -107,8 +107,16 @@ fn k25_a_rule_without_a_mechanical_fix_is_a_recoverable_error_and_the_next_incid
     assert_eq!(errors.len(), 2);
     for error in errors {
         assert_eq!((&error["error_code"], &error["recoverable"]), (&json!("NO_MECHANICAL_FIX"), &json!(true)));
-        assert!(error["suggested_action"].is_string() && error["details"].is_string(), "{error}");
+        assert!(error["details"].is_string(), "{error}");
     }
+    let actions: Vec<_> = contents(&notifications, "error").iter().map(|error| &error["suggested_action"]).collect();
+    assert_eq!(
+        actions,
+        [
+            "Fix the incident by hand, or use the backend `acp`",
+            "Start `kaiak serve` with the rules of this incident, or use the backend `acp`"
+        ]
+    );
     assert_eq!(contents(&notifications, "system").pop().unwrap()["message"], "1 of 3 incidents fixed, 2 not fixed");
     assert_eq!(server.read("src/A.java"), "import jakarta.servlet.Filter;\nlegacyCall();\n");
 }
@@ -182,4 +190,63 @@ fn a_thousand_incidents_are_processed_and_one_more_is_refused() {
         (&response["error"]["code"], &response["error"]["data"]["field"]),
         (&json!(-32602), &json!("incidents"))
     );
+}
+
+#[test]
+fn more_incidents_than_turns_are_answered_with_32015_before_the_first_change() {
+    let (server, mut client) = stdio();
+    server.put("src/A.java", SERVLET);
+    client.configure(&json!({ "session": { "max_turns": 1 } }));
+    let mut argument = fix(SESSION, &["servlet-import", "by-hand"]);
+    argument["options"] = json!({ "auto_apply_safe_fixes": true });
+    let id = client.command("kaiak/generate_fix", &argument);
+    let (_, response) = client.run(id);
+    assert_eq!(response["error"]["code"], -32015, "{response}");
+    assert_eq!(server.read("src/A.java"), SERVLET);
+}
+
+#[test]
+fn an_incident_of_which_only_some_changes_are_approved_is_fixed_in_part() {
+    let (server, mut client) = stdio();
+    for path in ["src/A.java", "src/B.java", "src/C.java"] {
+        server.put(path, SERVLET);
+    }
+    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    for approved in [true, false, true] {
+        client.approve(approved);
+    }
+    let (notifications, _) = client.run(id);
+    let summary = contents(&notifications, "system").pop().unwrap().clone();
+    assert_eq!(summary["message"], "0 of 1 incidents fixed, 0 not fixed, 1 fixed in part");
+    assert_eq!(summary["level"], "warning");
+    let texts = ["src/A.java", "src/B.java", "src/C.java"].map(|path| server.read(path) == FIXED_SERVLET);
+    assert_eq!(texts, [true, false, true]);
+}
+
+#[test]
+fn a_request_that_is_stopped_after_a_change_sends_the_numbers_of_its_incidents() {
+    let (server, mut client) = stdio();
+    server.put("src/A.java", SERVLET);
+    server.put("src/a.properties", "old.name=1\n");
+    let mut argument = fix(SESSION, &["servlet-import", "old-property"]);
+    argument["options"] = json!({ "auto_apply_safe_fixes": true });
+    let id = client.command("kaiak/generate_fix", &argument);
+    client.notification("user_interaction");
+    client.call("kaiak/delete_session", &json!({ "session_id": SESSION, "force": true }));
+    let (notifications, response) = client.run(id);
+    assert_eq!(response["error"]["code"], -32004, "{response}");
+    assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
+    let summary = contents(&notifications, "system").pop().unwrap()["message"].clone();
+    assert_eq!(summary, "1 of 2 incidents fixed, 0 not fixed, 1 not processed");
+}
+
+#[test]
+fn a_line_without_a_file_has_no_effect() {
+    let (server, mut client) = stdio();
+    server.put("src/A.java", SERVLET);
+    let mut argument = fix(SESSION, &["servlet-import"]);
+    argument["incidents"][0]["lineNumber"] = json!(7);
+    argument["options"] = json!({ "auto_apply_safe_fixes": true });
+    client.call("kaiak/generate_fix", &argument);
+    assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
 }

@@ -20,8 +20,8 @@ use crate::fault::{Code, Fault};
 use crate::permission::Permission;
 use crate::rules::Proposal;
 use crate::run::{Answer, Run};
-use crate::stream::{Content, InteractionKind, Level, ToolStatus};
-use crate::workspace::{RelativePath, Workspace};
+use crate::stream::{Content, InteractionKind, Level, ToolStatus, check_size};
+use crate::workspace::{ErrorKind, RelativePath, Workspace, WorkspaceError};
 
 /// Maximum time that an agent has to end a turn that was cancelled.
 const CANCEL_GRACE: Duration = Duration::from_secs(4);
@@ -293,7 +293,10 @@ impl<'a> Turn<'a> {
         let mut path = None;
         for change in &diffs {
             let Ok(resolved) = self.copy.resolve(&change.path, self.workspace) else { continue };
-            self.propose(&resolved, change.old.clone(), change.new.clone()).await;
+            if self.propose(&resolved, change.old.clone(), change.new.clone()).await.is_err() {
+                self.answer_permission(&request, reply, Answer::Denied).await;
+                return;
+            }
             path = Some(resolved);
         }
         let (kind, prompt) = match path {
@@ -345,10 +348,30 @@ impl<'a> Turn<'a> {
     }
 
     /// Proposes a change that needs approval.
-    async fn propose(&mut self, path: &RelativePath, before: Option<String>, after: String) {
-        if let Some(proposal) = proposal(path, before.map(String::into_bytes), Some(after.into_bytes())) {
-            self.run.stream.send(Content::proposal(self.run.next_proposal_id(), &proposal, true)).await;
+    ///
+    /// # Errors
+    /// If the change cannot be applied or shown, which is reported.
+    async fn propose(
+        &mut self,
+        path: &RelativePath,
+        before: Option<String>,
+        after: String,
+    ) -> Result<(), WorkspaceError> {
+        let Some(proposal) = proposal(path, before.map(String::into_bytes), Some(after.into_bytes())) else {
+            return Ok(());
+        };
+        let checked = match self.workspace.check_change(path) {
+            // The file is new.
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            checked => checked,
+        };
+        if let Err(error) = checked.and_then(|()| check_size(&proposal)) {
+            let message = format!("{path} is not changed");
+            self.error("FILE_MODIFICATION_FAILED", &message, &error.to_string(), error.remedy()).await;
+            return Err(error);
         }
+        self.run.stream.send(Content::proposal(self.run.next_proposal_id(), &proposal, true)).await;
+        Ok(())
     }
 
     async fn report_agent_error(&mut self, error: &RpcError) {
