@@ -43,7 +43,7 @@ impl OpenRequests {
     /// Adds a request. A notification has no id, and `None` is returned.
     ///
     /// # Errors
-    /// -32600 if another open request has the id, because the client could not tell the responses apart.
+    /// -32600 if another open request has the id, because their responses would have the same id.
     pub(crate) fn begin(&self, context: &Context) -> Result<Option<OpenRequest>, Fault> {
         let Some(id) = context.id() else { return Ok(None) };
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);

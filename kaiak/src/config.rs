@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use crate::fault::{Fault, echo};
 use crate::fields::{Field, Object, Problem};
 use crate::limits::{
-    MAX_CONFIGURATION_BYTES, MAX_CONFIGURED_NUMBER, MAX_LIST_ITEMS, MAX_NAME_CHARACTERS, MAX_TOOL_CALLS,
+    DEFAULT_TOOL_CALLS, DEFAULT_TURNS, MAX_CONFIGURATION_BYTES, MAX_CONFIGURED_NUMBER, MAX_LIST_ITEMS,
+    MAX_NAME_CHARACTERS, MAX_TOOL_CALLS,
 };
 use crate::permission::{Permission, Permissions};
 use crate::time;
@@ -78,9 +79,9 @@ impl Configuration {
                 enabled_extensions: texts(&["developer", "todo", "extensionmanager"]),
                 custom_tools: Vec::new(),
                 planning_mode: false,
-                max_tool_calls: 10,
+                max_tool_calls: DEFAULT_TOOL_CALLS,
             },
-            session: SessionSection { max_turns: 1_000, retry_config: Value::Null },
+            session: SessionSection { max_turns: DEFAULT_TURNS, retry_config: Value::Null },
             permissions: PermissionsSection::default(),
         }
     }

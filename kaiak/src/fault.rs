@@ -3,10 +3,8 @@
 use portway::{ErrorCode, RpcError};
 use serde_json::{Value, json};
 
+use crate::limits::MAX_ECHO_CHARACTERS;
 use crate::stream::cut_output;
-
-/// Maximum characters of the client's text that an error repeats.
-const MAX_ECHO_CHARACTERS: usize = 100;
 
 /// The codes of the contract, and the standard codes that this program itself uses.
 ///

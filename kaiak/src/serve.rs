@@ -18,14 +18,18 @@ use crate::acp::AcpBackend;
 use crate::backend::Backend;
 use crate::backend::rules::RulesBackend;
 use crate::client;
+use crate::limits::{self, MAX_BLOCKING_THREADS};
 use crate::rules::RuleSet;
 use crate::server::{Server, ServerOptions};
 
-/// Maximum number of threads that read and write the files of workspaces, and the standard streams.
-const MAX_BLOCKING_THREADS: usize = 16;
-
 /// The method of a cancellation. If its params are valid, it is not a notification for handlers.
 const CANCEL: &str = Profile::KAIAK.cancel.method;
+
+/// The default time of a question, in seconds.
+pub const INTERACTION_SECONDS: u64 = limits::INTERACTION_SECONDS;
+
+/// The default maximum number of sessions.
+pub const MAX_SESSIONS: u32 = limits::MAX_SESSIONS;
 
 /// The options of the command.
 #[derive(Debug)]

@@ -16,7 +16,6 @@ mod wire;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use portway::{CallError, Client};
 use serde_json::{Value, json};
@@ -31,17 +30,13 @@ use crate::backend::{
 };
 use crate::config::{Configuration, Configured};
 use crate::fault::{Code, Fault};
+use crate::limits::{CLOSE_TIMEOUT, START_TIMEOUT};
 use crate::permission::{Permission, tool};
 use crate::protocol::Incident;
 use crate::rules::Proposal;
 use crate::run::{Answer, Run};
 use crate::stream::{Content, InteractionKind, Level, check_size, cut_output};
 use crate::workspace::{Workspace, WorkspaceError};
-
-/// Maximum time of the start of an agent.
-const START_TIMEOUT: Duration = Duration::from_secs(60);
-/// Maximum time of `session/close`.
-const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Starts an agent for each session.
 #[derive(Debug)]

@@ -79,8 +79,8 @@ impl Outcome {
         }
     }
 
-    /// Sends the `system` notification with the numbers. After a request that was stopped or has failed, the rest of its
-    /// incidents is not processed.
+    /// Sends the `system` notification with the numbers. If the request was stopped or has failed, some incidents are
+    /// not processed, and their number is sent too.
     pub(crate) async fn send_summary(self, run: &Run, component: &'static str) {
         let Self { fixed, fixed_in_part, not_fixed, without_place } = self;
         let total = run.request.incidents.len();
@@ -109,8 +109,8 @@ impl FailedFiles {
         self.0.push(error);
     }
 
-    /// Returns the outcome of the request, or the error -32012 if a change could not be applied. The error has the first
-    /// files only.
+    /// Returns the outcome of the request, or the error -32012 if a change could not be applied. The error names at
+    /// most [`MAX_LISTED`] files.
     pub(crate) fn result(self, run: &Run, outcome: Outcome) -> Result<Outcome, Fault> {
         if self.0.is_empty() {
             return Ok(outcome);

@@ -22,14 +22,13 @@ use rustix::io::Errno;
 pub use self::error::{ErrorKind, WorkspaceError};
 pub use self::path::{MAX_PATH_CHARS, RelativePath};
 use self::patterns::Patterns;
+
 pub use self::patterns::{DEFAULT_EXCLUDE, DEFAULT_INCLUDE};
 pub(crate) use self::write::check_size;
+use crate::limits::{self, MAX_FOLDER_DEPTH};
 
 /// Maximum size in bytes of a file that is read or edited.
-pub const MAX_FILE_BYTES: u64 = 2 * 1024 * 1024;
-
-/// Maximum depth of folders in a search.
-const MAX_DEPTH: usize = 128;
+pub const MAX_FILE_BYTES: u64 = limits::MAX_FILE_BYTES;
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
@@ -162,8 +161,9 @@ impl Workspace {
                     files.push(relative);
                 }
             } else if !self.patterns.excludes_folder(relative.as_str()) {
-                if depth >= MAX_DEPTH {
-                    let message = format!("folders must be nested at most {MAX_DEPTH} deep, so this folder is skipped");
+                if depth >= MAX_FOLDER_DEPTH {
+                    let message =
+                        format!("folders must be nested at most {MAX_FOLDER_DEPTH} deep, so this folder is skipped");
                     problems.push(WorkspaceError::new(ErrorKind::Denied, relative.as_str(), message));
                     continue;
                 }

@@ -15,14 +15,13 @@ use super::error::{ErrorKind, WorkspaceError};
 use super::path::RelativePath;
 use super::{MAX_FILE_BYTES, Workspace, read_in, regular_file};
 
+use crate::limits::MAX_NAME_ATTEMPTS;
+
 /// The mode of a new file, from which the system removes the bits of the umask.
 const NEW_FILE_MODE: u32 = 0o666;
 
 /// The bits of a mode that are copied to the new content of a file.
 const MODE_BITS: u32 = 0o7777;
-
-/// Maximum number of attempts to find an unused name for a temporary file.
-const ATTEMPTS: u32 = 64;
 
 static COUNTER: AtomicU64 = AtomicU64::new(0);
 
@@ -182,7 +181,7 @@ impl<'a> Temporary<'a> {
             let name = format!(".kaiak-{}-{count}.tmp", process::id());
             match openat(folder, &*name, flags, mode) {
                 Ok(file) => break (file, Self { folder, name, is_done: false }),
-                Err(Errno::EXIST) if attempts < ATTEMPTS => attempts += 1,
+                Err(Errno::EXIST) if attempts < MAX_NAME_ATTEMPTS => attempts += 1,
                 Err(error) => return Err(failed(error.into())),
             }
         };

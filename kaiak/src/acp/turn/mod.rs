@@ -4,7 +4,6 @@ mod files;
 
 use std::collections::HashMap;
 use std::pin::pin;
-use std::time::Duration;
 
 use portway::{CallError, RpcError};
 use serde_json::{Value, json};
@@ -17,20 +16,12 @@ use crate::acp::tools::{Effect, Tool, Tools};
 use crate::acp::wire::{Diff, PermissionRequest, Update};
 use crate::backend::{cancelled, exhausted};
 use crate::fault::{Code, Fault};
+use crate::limits::{CANCEL_GRACE, MAX_LATE_UPDATES, MAX_TEXT_BYTES, QUIET};
 use crate::permission::Permission;
 use crate::rules::Proposal;
 use crate::run::{Answer, Run};
 use crate::stream::{Content, InteractionKind, Level, ToolStatus, check_size};
 use crate::workspace::{ErrorKind, RelativePath, Workspace, WorkspaceError};
-
-/// Maximum time that an agent has to end a turn that was cancelled.
-const CANCEL_GRACE: Duration = Duration::from_secs(4);
-/// After the response to a prompt, updates may still arrive. The turn ends after this time without an update.
-const QUIET: Duration = Duration::from_millis(50);
-/// Maximum number of updates after the response to a prompt.
-const MAX_LATE_UPDATES: usize = 100;
-/// Maximum bytes of the text of a response.
-const MAX_TEXT_BYTES: usize = 1_048_576;
 
 /// A turn that runs.
 pub(super) struct Turn<'a> {

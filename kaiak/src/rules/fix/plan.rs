@@ -7,12 +7,10 @@ use std::fmt::{self, Display};
 use super::Risk;
 use super::edit::{self, Fixed, Subject};
 use super::proposal::Proposal;
+use crate::limits::MAX_PASSES;
 use crate::rules::finder::{scan_files, too_slow};
 use crate::rules::ruleset::{Rule, RuleSet};
 use crate::workspace::{ErrorKind, RelativePath, Workspace, WorkspaceError};
-
-/// Maximum number of times that all rules are applied to a file. After a fix, another rule may find a place.
-const MAX_PASSES: usize = 8;
 
 /// The rule whose places are fixed, and the places.
 #[derive(Clone, Copy, Debug)]
@@ -113,8 +111,8 @@ impl From<WorkspaceError> for FixError {
 /// Plans the fixes of one rule. The plan has no proposals if the rule finds no place. This function blocks.
 ///
 /// # Errors
-/// If the rule is unknown or has no mechanical fix, or if the workspace cannot be read. If the target has a file: if the
-/// patterns of the workspace exclude it, or if it cannot be read as text although the rule searches in its text.
+/// If the rule is unknown or has no mechanical fix, or if the workspace cannot be read. If the target has a file: if
+/// the patterns exclude the file, or if the rule searches in its text, and the text cannot be read.
 pub fn plan_fix(
     rules: &RuleSet,
     workspace: &Workspace,

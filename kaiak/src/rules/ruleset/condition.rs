@@ -5,8 +5,7 @@ use yaml_serde::{Mapping, Value};
 use super::brief;
 use super::pattern::Pattern;
 
-/// Maximum depth of nested conditions.
-const MAX_DEPTH: usize = 16;
+use crate::limits::MAX_CONDITION_DEPTH;
 
 /// A search for one pattern.
 #[derive(Clone, Debug)]
@@ -68,8 +67,8 @@ impl Condition {
 
 /// Parses a condition, and appends its searches to `searches`. An error is the reason for which the rule is skipped.
 pub(super) fn parse(value: &Value, searches: &mut Vec<Search>, depth: usize) -> Result<Condition, String> {
-    if depth > MAX_DEPTH {
-        return Err(format!("conditions must be nested at most {MAX_DEPTH} deep"));
+    if depth > MAX_CONDITION_DEPTH {
+        return Err(format!("conditions must be nested at most {MAX_CONDITION_DEPTH} deep"));
     }
     let map = value.as_mapping().ok_or("`when` must be a mapping")?;
     let mut condition = None;

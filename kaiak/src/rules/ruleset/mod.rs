@@ -24,17 +24,7 @@ use self::pattern::Pattern;
 use super::finder::Matcher;
 use super::fix::Fix;
 
-/// Maximum size in bytes of a file of rules.
-const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
-
-/// Maximum number of characters of an invalid value, or of its error, that a warning repeats.
-const MAX_REASON_CHARS: usize = 200;
-
-/// Maximum depth of folders below a folder of rules.
-const MAX_DEPTH: usize = 16;
-
-/// Maximum number of characters in the id of a rule. A request must not have a longer id.
-const MAX_ID_CHARS: usize = 255;
+use crate::limits::{MAX_ID_CHARACTERS, MAX_REASON_CHARACTERS, MAX_RULE_FILE_BYTES, MAX_RULE_FOLDER_DEPTH};
 
 /// The name of the file that describes a set. It contains no rules.
 const DESCRIPTION: &str = "ruleset.yaml";
@@ -259,8 +249,9 @@ fn collect(path: &Path, depth: usize, files: &mut Vec<PathBuf>, loader: &mut Loa
                 if name == "tests" || name.starts_with('.') {
                     continue;
                 }
-                if depth >= MAX_DEPTH {
-                    let reason = format!("the folder is skipped: it must be at most {MAX_DEPTH} folders deep");
+                if depth >= MAX_RULE_FOLDER_DEPTH {
+                    let reason =
+                        format!("the folder is skipped: it must be at most {MAX_RULE_FOLDER_DEPTH} folders deep");
                     loader.warn(&path, None, reason);
                     continue;
                 }
@@ -290,7 +281,7 @@ fn open(file: &Path) -> io::Result<File> {
 /// Returns the beginning of the error of an invalid value, which may repeat the whole value.
 fn brief(error: &impl Display) -> String {
     let text = error.to_string();
-    match text.char_indices().nth(MAX_REASON_CHARS) {
+    match text.char_indices().nth(MAX_REASON_CHARACTERS) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text,
     }
@@ -327,9 +318,9 @@ struct Loader {
 impl Loader {
     fn read(&mut self, file: &Path) -> io::Result<()> {
         let mut bytes = Vec::new();
-        open(file)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > MAX_FILE_BYTES {
-            self.warn(file, None, format!("the file is skipped: it must have at most {MAX_FILE_BYTES} bytes"));
+        open(file)?.take(MAX_RULE_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > MAX_RULE_FILE_BYTES {
+            self.warn(file, None, format!("the file is skipped: it must have at most {MAX_RULE_FILE_BYTES} bytes"));
             return Ok(());
         }
         let text = String::from_utf8(bytes).map_err(|_| "it must be UTF-8".to_owned());
@@ -408,8 +399,8 @@ impl Loader {
 
 impl Rule {
     fn from_raw(raw: RawRule) -> Result<Self, String> {
-        if raw.rule_id.is_empty() || raw.rule_id.chars().nth(MAX_ID_CHARS).is_some() {
-            return Err(format!("`ruleID` must have 1 to {MAX_ID_CHARS} characters"));
+        if raw.rule_id.is_empty() || raw.rule_id.chars().nth(MAX_ID_CHARACTERS).is_some() {
+            return Err(format!("`ruleID` must have 1 to {MAX_ID_CHARACTERS} characters"));
         }
         let mut searches = Vec::new();
         let condition = condition::parse(&raw.when, &mut searches, 0)?;

@@ -7,13 +7,11 @@ use serde::Deserialize;
 use yaml_serde::Value;
 
 use super::brief;
+use crate::limits::MAX_FIX_PATTERN_BYTES;
 use crate::rules::fix::{Action, Fix, Move, Risk};
 
 /// The fixes of rules by the ids of the rules.
 pub(super) type Table = BTreeMap<String, Vec<Fix>>;
-
-/// Maximum size in bytes of a compiled pattern.
-const MAX_PATTERN_BYTES: usize = 1024 * 1024;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -119,7 +117,7 @@ impl Replace {
             (None, Some(pattern)) => (pattern, self.with),
             _ => return Err("a replacement must have `text` or `pattern`".to_owned()),
         };
-        let regex = RegexBuilder::new(&pattern).size_limit(MAX_PATTERN_BYTES).build();
+        let regex = RegexBuilder::new(&pattern).size_limit(MAX_FIX_PATTERN_BYTES).build();
         let regex = regex.map_err(|error| format!("`pattern` must be a regular expression: {}", brief(&error)))?;
         if let Some(name) = missing_group(&regex, &with) {
             let name = brief(&name);
@@ -138,8 +136,8 @@ impl Replace {
     }
 }
 
-/// Returns the first reference in a replacement that names no group of the pattern. The crate `regex` would replace such
-/// a reference with nothing.
+/// Returns the first reference in a replacement that names no group of the pattern. The crate `regex` replaces such a
+/// reference with nothing.
 fn missing_group<'a>(regex: &Regex, with: &'a str) -> Option<&'a str> {
     let is_group = |name: &str| match name.parse::<usize>() {
         Ok(number) => number < regex.captures_len(),
