@@ -5,10 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use serde_json::{Value, json};
 
-use crate::harness::{SESSION, exists, fix, stdio};
-
-const SERVLET: &str = "import javax.servlet.Filter;\n";
-const FIXED_SERVLET: &str = "import jakarta.servlet.Filter;\n";
+use crate::harness::{FIXED_SERVLET, SERVLET, SESSION, exists, fix, servlet, stdio};
 
 fn with_uri(uri: &str) -> Value {
     let mut argument = fix(SESSION, &["servlet-import"]);
@@ -35,7 +32,7 @@ fn a_path_out_of_the_workspace_is_answered_with_32002_and_changes_nothing() {
         assert_eq!(response["error"]["code"], -32002, "{uri}: {response}");
         assert_eq!(response["error"]["message"], "Workspace access denied");
     }
-    let response = client.call("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let response = client.fix(&["servlet-import"]);
     assert_eq!(response["result"]["status"], "completed", "{response}");
     assert_eq!(fs::read_to_string(beside.join("A.java")).unwrap(), "import javax.servlet.Filter;\n");
     assert!(!exists(&beside.join("missing.java")));
@@ -48,10 +45,10 @@ fn a_vanished_workspace_is_answered_with_32002() {
     fs::create_dir(&folder).unwrap();
     client.configure(&json!({ "workspace": { "working_dir": folder } }));
     fs::remove_dir(&folder).unwrap();
-    let response = client.call("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let response = client.fix(&["servlet-import"]);
     assert_eq!(response["error"]["code"], -32002, "{response}");
     fs::create_dir(&folder).unwrap();
-    let response = client.call("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let response = client.fix(&["servlet-import"]);
     assert_eq!(response["result"]["status"], "completed", "{response}");
 }
 
@@ -65,7 +62,7 @@ fn only_files_that_the_patterns_select_are_changed() {
         "workspace": { "include_patterns": ["src/**"], "exclude_patterns": ["src/gen/**"] },
         "permissions": { "tool_permissions": { "write_file": "allow" } },
     }));
-    client.call("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    client.fix(&["servlet-import"]);
     assert_eq!(server.read("src/A.java"), "import jakarta.servlet.Filter;\n");
     for path in ["src/gen/A.java", "other/A.java"] {
         assert_eq!(server.read(path), "import javax.servlet.Filter;\n");
@@ -96,8 +93,7 @@ fn errors_and_summary(notifications: &[Value]) -> (Vec<Value>, Value) {
 
 #[test]
 fn an_excluded_path_and_a_path_of_no_regular_file_are_refused_before_the_first_change() {
-    let (server, mut client) = stdio();
-    server.put("src/A.java", SERVLET);
+    let (server, mut client) = servlet();
     server.put("target/T.java", SERVLET);
     fs::create_dir(server.workspace().join("folder.java")).unwrap();
     rustix::fs::mkfifoat(rustix::fs::CWD, server.workspace().join("pipe.java"), rustix::fs::Mode::RUSR).unwrap();
@@ -189,7 +185,7 @@ fn a_file_of_an_incident_that_cannot_be_searched_is_reported() {
 fn without_a_path_the_files_that_are_not_searched_are_named_once() {
     let (server, mut client) = stdio();
     fs::write(server.workspace().join("L.java"), b"// \xe9\nimport javax.servlet.A;\n").unwrap();
-    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let id = client.generate(&["servlet-import"]);
     let (notifications, _) = client.run(id);
     let (codes, summary) = errors_and_summary(&notifications);
     assert_eq!((codes, summary), (vec![json!("FILE_ACCESS_FAILED")], json!("0 of 1 incidents fixed, 1 not fixed")));
@@ -218,7 +214,7 @@ fn a_change_that_cannot_succeed_is_reported_without_a_question() {
     ] {
         let path = server.put("src/A.java", content);
         fs::set_permissions(&path, fs::Permissions::from_mode(if is_read_only { 0o444 } else { 0o644 })).unwrap();
-        let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+        let id = client.generate(&["servlet-import"]);
         let (notifications, response) = client.run(id);
         assert_eq!(response["result"]["status"], "completed", "{response}");
         assert!(notifications.iter().all(|message| message["method"] != "kaiak/stream/user_interaction"));
