@@ -86,7 +86,7 @@ pub(crate) const MAX_QUEUED_BYTES: usize = 16_777_216;
 pub(crate) const MAX_TEXT_BYTES: usize = 1_048_576;
 /// Maximum number of lines of the standard error of an agent that an error repeats.
 pub(crate) const STDERR_LINES: usize = 10;
-/// Maximum bytes of such a line.
+/// Maximum bytes of a line of the standard error of an agent.
 pub(crate) const MAX_STDERR_LINE_BYTES: u64 = 1_024;
 /// Maximum time of the start of an agent.
 pub(crate) const START_TIMEOUT: Duration = Duration::from_millis(60_000);

@@ -70,8 +70,8 @@ impl Run {
         }
     }
 
-    /// Waits until the run has worked for `limit`. The time in which a question is open does not count, because the
-    /// client needs it, and not the run.
+    /// Waits until the run has worked for `limit`. The time in which a question is open does not count, because the run
+    /// waits for its client.
     async fn worked(&self, limit: Duration) {
         let mut open = self.open_questions.subscribe();
         let mut left = limit;

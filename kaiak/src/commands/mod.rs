@@ -35,7 +35,8 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Returns the end of the last line of a command, if it has not searched the content of binary files.
+/// Returns the part of the last line of a command that has the number of binary files. Without such files, the part is
+/// empty.
 fn binary_files(count: usize) -> String {
     match count {
         0 => String::new(),

@@ -199,7 +199,7 @@ impl Workspace {
     /// Reads a file of text.
     ///
     /// # Errors
-    /// As [`Workspace::read`], [`ErrorKind::Binary`], and [`ErrorKind::NotText`] if the file is not UTF-8.
+    /// The errors of [`Workspace::read`], [`ErrorKind::Binary`], and [`ErrorKind::NotText`] if the file is not UTF-8.
     pub fn read_text(&self, path: &RelativePath) -> Result<String, WorkspaceError> {
         let bytes = self.read(path)?;
         if bytes.contains(&0) && !bytes.starts_with(&[0xff, 0xfe]) && !bytes.starts_with(&[0xfe, 0xff]) {

@@ -1,8 +1,13 @@
 //! `kaiak/generate_fix` with the backend `acp`: agents of Node, with the behaviour of real agents and of broken ones.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::{Value, json};
 
-use crate::harness::{FIXED_SERVLET, SERVLET, agent, agent_with, contents, has_node, log, summary, wait_until};
+use crate::harness::{
+    FIXED_SERVLET, SERVLET, SESSION, agent, agent_with, contents, fix, has_node, log, summary, wait_until,
+};
 
 fn statuses(notifications: &[Value]) -> Vec<&str> {
     contents(notifications, "tool_call").iter().map(|content| content["status"].as_str().unwrap()).collect()
@@ -281,4 +286,63 @@ fn custom_tools_are_servers_of_the_session_and_other_kinds_are_warnings() {
     client.response(id);
     let expected = r#""servers":[{"args":["a"],"command":"c","env":[{"name":"K","value":"v"}],"name":"one"}]"#;
     assert!(log(&server).contains(expected), "{}", log(&server));
+}
+
+#[test]
+fn a_change_of_a_file_that_cannot_be_written_is_reported_without_a_question() {
+    if !has_node() {
+        return;
+    }
+    for behaviour in ["edit", "fs-write", "permission"] {
+        let (server, mut client) = agent(behaviour);
+        let path = server.workspace().join("src/A.java");
+        fs::set_permissions(path, fs::Permissions::from_mode(0o444)).unwrap();
+        let id = client.generate(&["servlet-import"]);
+        let (notifications, response) = client.run(id);
+        assert_eq!(response["result"]["status"], "completed", "{behaviour}: {response}");
+        assert_eq!(contents(&notifications, "user_interaction").len(), 0, "{behaviour}");
+        let error = contents(&notifications, "error")[0];
+        assert_eq!(error["error_code"], "FILE_MODIFICATION_FAILED", "{behaviour}");
+        assert_eq!(error["suggested_action"], "Allow writing, and request the fix again");
+        assert_eq!(summary(&notifications), "0 of 1 incidents fixed, 1 not fixed");
+        assert_eq!(server.read("src/A.java"), SERVLET);
+    }
+}
+
+#[test]
+fn new_files_that_the_patterns_exclude_are_named_once() {
+    if !has_node() {
+        return;
+    }
+    let (server, mut client) = agent("create");
+    client.configure(&json!({
+        "workspace": { "include_patterns": ["src/*.java"] },
+        "permissions": { "tool_permissions": { "write_file": "allow" } },
+    }));
+    for is_first in [true, false] {
+        server.put("src/A.java", SERVLET);
+        let id = client.generate(&["servlet-import"]);
+        let (notifications, _) = client.run(id);
+        let message = "the patterns of the workspace exclude new files of the agent: src/new/deep/B.java";
+        let is_named = contents(&notifications, "system").iter().any(|system| system["message"] == message);
+        assert_eq!(is_named, is_first, "{notifications:#?}");
+        assert!(!server.workspace().join("src/new").exists());
+    }
+}
+
+#[test]
+fn an_incident_whose_file_is_missing_is_reported_without_a_turn() {
+    if !has_node() {
+        return;
+    }
+    let (server, mut client) = agent("edit");
+    let mut argument = fix(SESSION, &["servlet-import"]);
+    argument["incidents"][0]["uri"] = json!("src/missing.java");
+    let id = client.command("kaiak/generate_fix", &argument);
+    let (notifications, response) = client.run(id);
+    assert_eq!(response["result"]["status"], "completed", "{response}");
+    assert_eq!(contents(&notifications, "error")[0]["error_code"], "FILE_ACCESS_FAILED");
+    assert!(!log(&server).contains("prompt"), "{}", log(&server));
+    argument["incidents"][0]["uri"] = json!("src");
+    assert_eq!(client.call("kaiak/generate_fix", &argument)["error"]["code"], -32002);
 }

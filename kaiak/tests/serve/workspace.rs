@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use serde_json::{Value, json};
 
-use crate::harness::{FIXED_SERVLET, SERVLET, SESSION, exists, fix, servlet, stdio};
+use crate::harness::{FIXED_SERVLET, SERVLET, SESSION, contents, exists, fix, servlet, stdio, summary};
 
 fn with_uri(uri: &str) -> Value {
     let mut argument = fix(SESSION, &["servlet-import"]);
@@ -80,15 +80,10 @@ fn with_uris(paths: &[&str]) -> Value {
     argument
 }
 
-/// Returns the error codes of the incidents, and the last `system` notification.
-fn errors_and_summary(notifications: &[Value]) -> (Vec<Value>, Value) {
-    let of = |name: &str| {
-        let method = format!("kaiak/stream/{name}");
-        let found = notifications.iter().filter(move |message| message["method"] == method);
-        found.map(|message| message["params"]["content"].clone()).collect::<Vec<_>>()
-    };
-    let codes = of("error").iter().map(|error| error["error_code"].clone()).collect();
-    (codes, of("system").pop().unwrap()["message"].clone())
+/// Returns the error codes of the incidents, and the message of the last `system` notification.
+fn errors_and_summary(notifications: &[Value]) -> (Vec<&Value>, String) {
+    let codes = contents(notifications, "error").into_iter().map(|error| &error["error_code"]).collect();
+    (codes, summary(notifications))
 }
 
 #[test]
@@ -125,7 +120,8 @@ fn a_file_that_becomes_a_link_before_its_turn_is_reported_and_the_others_are_fix
     let (notifications, response) = client.run(id);
     assert_eq!(response["result"]["status"], "completed", "{response}");
     let (codes, summary) = errors_and_summary(&notifications);
-    assert_eq!((codes, summary), (vec![json!("FILE_ACCESS_FAILED")], json!("2 of 3 incidents fixed, 1 not fixed")));
+    assert_eq!(codes, ["FILE_ACCESS_FAILED"]);
+    assert_eq!(summary, "2 of 3 incidents fixed, 1 not fixed");
     assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
     assert_eq!(server.read("src/C.java"), FIXED_SERVLET);
     assert_eq!(fs::read_to_string(outside).unwrap(), SERVLET);
@@ -156,7 +152,7 @@ fn a_file_that_becomes_a_link_or_a_pipe_before_its_approval_is_answered_with_320
         let files: Vec<_> = response["error"]["data"]["files"].as_array().unwrap().iter().collect();
         assert_eq!((files.len(), &files[0]["file_path"]), (1, &json!("src/A.java")));
         let (codes, summary) = errors_and_summary(&notifications);
-        assert_eq!(codes, [json!("FILE_MODIFICATION_FAILED")]);
+        assert_eq!(codes, ["FILE_MODIFICATION_FAILED"]);
         assert_eq!(summary, "1 of 2 incidents fixed, 1 not fixed");
         assert_eq!(server.read("src/B.java"), FIXED_SERVLET);
     }
@@ -176,7 +172,7 @@ fn a_file_of_an_incident_that_cannot_be_searched_is_reported() {
         let (notifications, response) = client.run(id);
         assert_eq!(response["result"]["status"], "completed", "{response}");
         let (codes, summary) = errors_and_summary(&notifications);
-        assert_eq!(codes, [json!("FILE_ACCESS_FAILED")], "{path}");
+        assert_eq!(codes, ["FILE_ACCESS_FAILED"], "{path}");
         assert_eq!(summary, "0 of 1 incidents fixed, 1 not fixed", "{path}");
     }
 }
@@ -188,7 +184,8 @@ fn without_a_path_the_files_that_are_not_searched_are_named_once() {
     let id = client.generate(&["servlet-import"]);
     let (notifications, _) = client.run(id);
     let (codes, summary) = errors_and_summary(&notifications);
-    assert_eq!((codes, summary), (vec![json!("FILE_ACCESS_FAILED")], json!("0 of 1 incidents fixed, 1 not fixed")));
+    assert_eq!(codes, ["FILE_ACCESS_FAILED"]);
+    assert_eq!(summary, "0 of 1 incidents fixed, 1 not fixed");
     server.put("src/A.java", SERVLET);
     let mut argument = fix(SESSION, &["servlet-import", "servlet-import"]);
     argument["options"] = json!({ "auto_apply_safe_fixes": true });

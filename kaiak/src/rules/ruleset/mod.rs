@@ -104,7 +104,7 @@ impl Display for Warning {
     }
 }
 
-/// A set of rules without a rule that can be used.
+/// The error of a set of rules in which no rule can be used.
 #[derive(Clone, Copy, Debug)]
 pub struct NoRules;
 

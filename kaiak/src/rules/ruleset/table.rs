@@ -122,8 +122,8 @@ impl Replace {
         if let Some(name) = missing_group(&regex, &with) {
             let name = brief(&name);
             return Err(format!(
-                "each reference in `with` must name a group of `pattern`, got `{name}`; `${{1}}` is a reference before \
-                 a letter, and `$$` is a `$`"
+                "each reference in `with` must name a group of `pattern`, got `{name}`; write `${{1}}` before a letter, \
+                 and `$$` for a `$`"
             ));
         }
         if regex.is_match("") {
