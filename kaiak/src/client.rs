@@ -4,12 +4,17 @@ use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
+use std::time::Duration;
 
 use portway::message::Id;
 use portway::{CallError, Client, Context, Limits};
 use serde_json::Value;
 
 use crate::fault::{Code, Fault};
+
+/// The time between two checks whether a client has left. It is shorter than the grace of a link, so that a client that
+/// still reads receives the response.
+const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Returns the limits of a connection. The server calls no method of its clients, and [`has_left`] relies on this.
 pub(crate) const fn limits() -> Limits {
@@ -25,6 +30,13 @@ pub(crate) fn has_left(client: &Client) -> bool {
     let mut call = client.call::<Value>("kaiak/ping", &());
     let polled = Future::poll(Pin::new(&mut call), &mut TaskContext::from_waker(Waker::noop()));
     !matches!(polled, Poll::Ready(Err(CallError::TooManyCalls)))
+}
+
+/// Waits until the input of a client has ended.
+pub(crate) async fn leaving(client: &Client) {
+    while !has_left(client) {
+        tokio::time::sleep(CHECK_INTERVAL).await;
+    }
 }
 
 /// The open requests of a connection, by their ids.

@@ -109,9 +109,14 @@ impl Run {
         };
         let answer = async {
             self.stream.send(content).await;
-            tokio::time::timeout(self.interaction_timeout, &mut question.answer).await
+            let answer = tokio::time::timeout(self.interaction_timeout, &mut question.answer);
+            tokio::select! {
+                biased;
+                answer = answer => Some(answer),
+                () = client::leaving(client) => None,
+            }
         };
-        match self.until_stopped(answer).await {
+        match self.until_stopped(answer).await.flatten() {
             // The client has left, or the run must end.
             None | Some(Ok(Err(_))) => Answer::Stopped,
             Some(Ok(Ok(option))) if option == APPROVE => Answer::Approved,
@@ -238,6 +243,11 @@ async fn run_until_deadline(server: &Server, run: &Run, lease: &Lease) -> Result
     let stop = *run.stop.borrow();
     match (stop, result) {
         (Some(why), _) => Err(stop_fault(why, run)),
+        // Without a stop, a run ends in this way only if the client of its question has left.
+        (None, Some(Err(fault))) if fault.code == Code::RequestCancelled => {
+            let details = "a question had no answer, because the input of the client has ended";
+            Err(Fault::reason(Code::RequestCancelled, "client-left", details))
+        }
         (None, Some(result)) => result,
         (None, None) => Err(Fault::new(Code::Internal, Value::Null)),
     }
