@@ -25,7 +25,7 @@ use self::copy::{Changes, PrivateCopy};
 use self::turn::{Turn, TurnEnd};
 use self::wire::Initialized;
 use crate::backend::{
-    Agent, Backend, BoxFuture, Cleanup, FailedFiles, Fixed, Outcome, blocking, cancelled, check_request, exhausted,
+    Agent, Backend, BoxFuture, Cleanup, FailedFiles, Fixed, Outcome, blocking, cancelled, check_request,
     open_workspace, workspace_denied,
 };
 use crate::config::{Configuration, Configured};
@@ -182,7 +182,10 @@ impl AcpAgent {
         };
         let is_complete = match end.stop_reason.as_str() {
             "end_turn" => true,
-            "max_turn_requests" => return Err(exhausted("the requests of one turn of the agent", 0)),
+            "max_turn_requests" => {
+                let details = "the agent has reached its own maximum of requests to its model in one turn";
+                return Err(Fault::reason(Code::ResourceExhausted, "max-turn-requests", details));
+            }
             "error" => false,
             reason => {
                 let message = format!("The agent ended the turn of the incident {}: {reason}", incident.id);

@@ -186,7 +186,7 @@ pub(crate) fn cancelled() -> Fault {
 
 /// Returns the error -32015 for a limit of the configuration.
 pub(crate) fn exhausted(field: &str, max: u64) -> Fault {
-    let details = format!("the request needs more than {max}");
+    let details = format!("the request needs more than {max}; `kaiak/configure` can set another maximum");
     Fault::new(Code::ResourceExhausted, json!({ "field": field, "limit": max, "details": details }))
 }
 
