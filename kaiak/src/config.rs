@@ -8,7 +8,10 @@ use serde_json::{Value, json};
 
 use crate::fault::{Fault, echo};
 use crate::fields::{Field, Object, Problem};
-use crate::limits::{MAX_CONFIGURED_NUMBER, MAX_LIST_ITEMS, MAX_NAME_CHARACTERS, MAX_TOOL_CALLS};
+use crate::limits::{
+    DEFAULT_TOOL_CALLS, DEFAULT_TURNS, MAX_CONFIGURATION_BYTES, MAX_CONFIGURED_NUMBER, MAX_LIST_ITEMS,
+    MAX_NAME_CHARACTERS, MAX_TOOL_CALLS,
+};
 use crate::permission::{Permission, Permissions};
 use crate::time;
 use crate::workspace::MAX_PATH_CHARS;
@@ -76,9 +79,9 @@ impl Configuration {
                 enabled_extensions: texts(&["developer", "todo", "extensionmanager"]),
                 custom_tools: Vec::new(),
                 planning_mode: false,
-                max_tool_calls: 10,
+                max_tool_calls: DEFAULT_TOOL_CALLS,
             },
-            session: SessionSection { max_turns: 1_000, retry_config: Value::Null },
+            session: SessionSection { max_turns: DEFAULT_TURNS, retry_config: Value::Null },
             permissions: PermissionsSection::default(),
         }
     }
@@ -111,6 +114,19 @@ pub(crate) fn configure(
     configured.warn_unknown(argument, &["configuration", "reset_existing"]);
     configured.merge(&changes).map_err(Problem::into_configuration_fault)?;
     Ok(configured)
+}
+
+/// Checks the size of a configuration. Several requests can add tools and permissions, and each result has all of them.
+///
+/// # Errors
+/// -32014.
+pub(crate) fn check_size(configuration: &Configuration) -> Result<(), Fault> {
+    let bytes = serde_json::to_string(configuration).map_or(usize::MAX, |json| json.len());
+    if bytes <= MAX_CONFIGURATION_BYTES {
+        return Ok(());
+    }
+    let details = format!("the whole configuration must have at most {MAX_CONFIGURATION_BYTES} bytes, got {bytes}");
+    Err(Problem { field: "configuration".to_owned(), details }.into_configuration_fault())
 }
 
 /// Returns the result of `kaiak/configure`.

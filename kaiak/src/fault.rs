@@ -3,8 +3,8 @@
 use portway::{ErrorCode, RpcError};
 use serde_json::{Value, json};
 
-/// Maximum characters of the client's text that an error repeats.
-const MAX_ECHO_CHARACTERS: usize = 100;
+use crate::limits::MAX_ECHO_CHARACTERS;
+use crate::stream::cut_output;
 
 /// The codes of the contract, and the standard codes that this program itself uses.
 ///
@@ -12,6 +12,7 @@ const MAX_ECHO_CHARACTERS: usize = 100;
 /// [`Code::RequestAlreadyCompleted`] never occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Code {
+    InvalidRequest,
     MethodNotFound,
     InvalidParams,
     Internal,
@@ -40,6 +41,7 @@ impl Code {
     /// Returns the number of the code.
     pub(crate) const fn number(self) -> i64 {
         match self {
+            Self::InvalidRequest => -32_600,
             Self::MethodNotFound => -32_601,
             Self::InvalidParams => -32_602,
             Self::Internal => -32_603,
@@ -66,6 +68,7 @@ impl Code {
     /// Returns the message of the code.
     pub(crate) const fn message(self) -> &'static str {
         match self {
+            Self::InvalidRequest => "Invalid Request",
             Self::MethodNotFound => "Method not found",
             Self::InvalidParams => "Invalid params",
             Self::Internal => "Internal error",
@@ -121,7 +124,7 @@ impl Fault {
 
     /// Returns an error with the member `details`, and the member `reason` for programs.
     pub(crate) fn reason(code: Code, reason: &str, details: impl Into<String>) -> Self {
-        Self::new(code, json!({ "reason": reason, "details": details.into() }))
+        Self::new(code, json!({ "reason": reason, "details": cut_output(&details.into()) }))
     }
 
     /// Returns the whole message.

@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use portway::Client;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
+use crate::client;
 use crate::fault::{Code, Fault, echo};
 use crate::protocol::InteractionResponse;
 use crate::time;
@@ -26,6 +28,7 @@ struct Questions {
 #[derive(Debug)]
 struct OpenQuestion {
     session_id: String,
+    client: Client,
     options: &'static [&'static str],
     answer: oneshot::Sender<String>,
 }
@@ -34,7 +37,7 @@ struct OpenQuestion {
 #[derive(Debug)]
 pub(crate) struct Question {
     number: u64,
-    /// Receives the chosen option.
+    /// Receives the chosen option, or an error if the client has left before an answer.
     pub(crate) answer: oneshot::Receiver<String>,
     interactions: Arc<Interactions>,
 }
@@ -52,21 +55,27 @@ impl Drop for Question {
 }
 
 impl Interactions {
-    /// Opens a question.
-    pub(crate) fn open(self: &Arc<Self>, session_id: &str, options: &'static [&'static str]) -> Question {
+    /// Opens a question to `client`.
+    pub(crate) fn open(
+        self: &Arc<Self>,
+        session_id: &str,
+        client: &Client,
+        options: &'static [&'static str],
+    ) -> Question {
         let (sender, answer) = oneshot::channel();
         let mut questions = self.lock();
         questions.last += 1;
         let number = questions.last;
-        questions.open.insert(number, OpenQuestion { session_id: session_id.to_owned(), options, answer: sender });
+        let (session_id, client) = (session_id.to_owned(), client.clone());
+        questions.open.insert(number, OpenQuestion { session_id, client, options, answer: sender });
         Question { number, answer, interactions: Arc::clone(self) }
     }
 
     /// Answers a question.
     ///
     /// # Errors
-    /// -32009 for an unknown question, -32010 for a question that has ended, and -32011 for an invalid answer. After
-    /// -32011, the question still waits.
+    /// -32009 for an unknown question, -32010 for a question that has ended or whose client has left, and -32011 for an
+    /// invalid answer. After -32011, the question still waits.
     pub(crate) fn respond(&self, response: &InteractionResponse<'_>) -> Result<Value, Fault> {
         let interaction_id = response.interaction_id;
         let data = || json!({ "interaction_id": echo(interaction_id) });
@@ -85,6 +94,10 @@ impl Interactions {
         let option = response.option(question.options)?;
         let question = questions.open.remove(&number).ok_or_else(unknown)?;
         drop(questions);
+        // The run of a client that has left still has the grace of its link. It must apply no answer of another client.
+        if client::has_left(&question.client) {
+            return Err(Fault::new(Code::InteractionAlreadyResponded, data()));
+        }
         // If the run has just ended, its question ended before this answer.
         if question.answer.send(option.to_owned()).is_err() {
             return Err(Fault::new(Code::InteractionAlreadyResponded, data()));

@@ -5,6 +5,7 @@ compile_error!("kaiak needs Unix, since it opens the files of a workspace relati
 
 mod acp;
 mod backend;
+mod client;
 mod config;
 mod fault;
 mod fields;

@@ -77,7 +77,7 @@ pub(crate) struct Incident {
     pub(crate) severity: String,
     /// The file of the incident. This member and the next are extensions of the contract.
     pub(crate) uri: Option<String>,
-    /// The line of the incident, from 1.
+    /// The line of the incident, from 1. Without a file, a line has no meaning and is ignored.
     pub(crate) line_number: Option<u32>,
 }
 
@@ -178,7 +178,7 @@ impl Incident {
             effort: text("effort", 0..=MAX_EFFORT_CHARACTERS)?,
             severity: incident.field("severity").one_of(&SEVERITIES)?.to_owned(),
             uri: uri.map(str::to_owned),
-            line_number: line_number.and_then(|number| u32::try_from(number).ok()),
+            line_number: line_number.filter(|_| uri.is_some()).and_then(|number| u32::try_from(number).ok()),
         })
     }
 }

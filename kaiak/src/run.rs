@@ -9,13 +9,15 @@ use std::time::Duration;
 use portway::{Client, Context};
 use serde_json::{Value, json};
 use tokio::sync::{oneshot, watch};
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::backend::Outcome;
+use crate::client;
 use crate::config::Configuration;
 use crate::fault::{Code, Fault};
 use crate::interaction::Interactions;
-use crate::limits::STOP_GRACE;
+use crate::limits::{SHUTDOWN_GRACE, STOP_GRACE};
 use crate::protocol::{APPROVE, DENY, FixRequest};
 use crate::server::Server;
 use crate::session::{Lease, Session, State, Stop};
@@ -32,6 +34,8 @@ pub(crate) struct Run {
     interactions: Arc<Interactions>,
     interaction_timeout: Duration,
     stop: watch::Receiver<Option<Stop>>,
+    /// The number of open questions.
+    open_questions: watch::Sender<usize>,
     proposals: AtomicU64,
 }
 
@@ -66,6 +70,21 @@ impl Run {
         }
     }
 
+    /// Waits until the run has worked for `limit`. The time in which a question is open does not count, because the run
+    /// waits for its client.
+    async fn worked(&self, limit: Duration) {
+        let mut open = self.open_questions.subscribe();
+        let mut left = limit;
+        // The sender lives as long as this run, so `wait_for` does not fail.
+        while open.wait_for(|count| *count == 0).await.is_ok() {
+            let start = Instant::now();
+            tokio::select! {
+                () = tokio::time::sleep(left) => return,
+                _ = open.wait_for(|count| *count > 0) => left = left.saturating_sub(start.elapsed()),
+            }
+        }
+    }
+
     /// Returns the id of the next proposal.
     pub(crate) fn next_proposal_id(&self) -> String {
         format!("proposal-{}", self.proposals.fetch_add(1, Ordering::Relaxed) + 1)
@@ -74,8 +93,12 @@ impl Run {
     /// Asks the client, and waits for the answer.
     pub(crate) async fn ask(&self, kind: InteractionKind, prompt: String) -> Answer {
         const OPTIONS: &[&str] = &[APPROVE, DENY];
-        let mut question = self.interactions.open(self.request.session_id.as_str(), OPTIONS);
-        let _waiting = Waiting::new(&self.session);
+        let client = self.stream.client();
+        if client::has_left(client) {
+            return Answer::Stopped;
+        }
+        let mut question = self.interactions.open(self.request.session_id.as_str(), client, OPTIONS);
+        let _waiting = Waiting::new(self);
         let content = Content::UserInteraction {
             interaction_id: question.id(),
             interaction_type: kind,
@@ -86,12 +109,18 @@ impl Run {
         };
         let answer = async {
             self.stream.send(content).await;
-            tokio::time::timeout(self.interaction_timeout, &mut question.answer).await
+            let answer = tokio::time::timeout(self.interaction_timeout, &mut question.answer);
+            tokio::select! {
+                biased;
+                answer = answer => Some(answer),
+                () = client::leaving(client) => None,
+            }
         };
-        match self.until_stopped(answer).await {
-            None => Answer::Stopped,
+        match self.until_stopped(answer).await.flatten() {
+            // The client has left, or the run must end.
+            None | Some(Ok(Err(_))) => Answer::Stopped,
             Some(Ok(Ok(option))) if option == APPROVE => Answer::Approved,
-            Some(Ok(_)) => Answer::Denied,
+            Some(Ok(Ok(_))) => Answer::Denied,
             Some(Err(_)) => {
                 // The question ends first: after this notification, an answer is late.
                 let id = question.id();
@@ -106,19 +135,21 @@ impl Run {
     }
 }
 
-/// Counts an open question of a session.
-struct Waiting<'a>(&'a Session);
+/// Counts an open question.
+struct Waiting<'a>(&'a Run);
 
 impl<'a> Waiting<'a> {
-    fn new(session: &'a Session) -> Self {
-        session.question_opened();
-        Self(session)
+    fn new(run: &'a Run) -> Self {
+        run.session.question_opened();
+        run.open_questions.send_modify(|count| *count += 1);
+        Self(run)
     }
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.0.question_ended();
+        self.0.open_questions.send_modify(|count| *count = count.saturating_sub(1));
+        self.0.session.question_ended();
     }
 }
 
@@ -145,6 +176,9 @@ pub(crate) async fn generate_fix(
     context: Context,
     client: Client,
 ) -> Result<Value, Fault> {
+    if server.is_ending() {
+        return Err(server_ends());
+    }
     let session = server.sessions.get_or_create(&request.session_id)?;
     let lease = session.acquire(&context).await?;
     let mut guard = StopOnDrop(Arc::clone(&session), true);
@@ -157,6 +191,7 @@ pub(crate) async fn generate_fix(
         interactions: Arc::clone(&server.interactions),
         interaction_timeout: server.options.interaction_timeout,
         stop: lease.stop.clone(),
+        open_questions: watch::Sender::new(0),
         proposals: AtomicU64::new(0),
         request,
     };
@@ -188,23 +223,31 @@ async fn run_to_end(server: Arc<Server>, run: Run, mut lease: Lease, response: o
 
 async fn run_until_deadline(server: &Server, run: &Run, lease: &Lease) -> Result<Outcome, Fault> {
     let mut work = pin!(work(server, run, lease));
-    let deadline = Duration::from_secs(run.request.options.max_processing_time);
+    let limit = Duration::from_secs(run.request.options.max_processing_time);
     let result = tokio::select! {
         biased;
         () = run.stopped() => None,
         result = &mut work => Some(result),
-        () = tokio::time::sleep(deadline) => {
+        () = run.worked(limit) => {
             lease.session.stop(Stop::TimedOut);
             None
         }
     };
     let result = match result {
         Some(result) => Some(result),
-        None => tokio::time::timeout(STOP_GRACE, work).await.ok(),
+        None => {
+            let is_shutdown = *run.stop.borrow() == Some(Stop::Shutdown);
+            tokio::time::timeout(if is_shutdown { SHUTDOWN_GRACE } else { STOP_GRACE }, work).await.ok()
+        }
     };
     let stop = *run.stop.borrow();
     match (stop, result) {
         (Some(why), _) => Err(stop_fault(why, run)),
+        // Without a stop, a run ends in this way only if the client of its question has left.
+        (None, Some(Err(fault))) if fault.code == Code::RequestCancelled => {
+            let details = "a question had no answer, because the input of the client has ended";
+            Err(Fault::reason(Code::RequestCancelled, "client-left", details))
+        }
         (None, Some(result)) => result,
         (None, None) => Err(Fault::new(Code::Internal, Value::Null)),
     }
@@ -243,16 +286,21 @@ async fn work(server: &Server, run: &Run, lease: &Lease) -> Result<Outcome, Faul
     agent.run(run).await
 }
 
+/// Returns the error of a request while the server ends.
+fn server_ends() -> Fault {
+    Fault::reason(Code::Internal, "server-ended", "the server ends")
+}
+
 /// Returns the error of a request that was stopped.
 fn stop_fault(why: Stop, run: &Run) -> Fault {
     let session_id = run.request.session_id.as_str();
     match why {
         Stop::Cancelled => Fault::session(Code::RequestCancelled, session_id),
         Stop::Terminated => Fault::session(Code::SessionAlreadyTerminated, session_id),
-        Stop::Shutdown => Fault::reason(Code::Internal, "server-ended", "the server ends"),
+        Stop::Shutdown => server_ends(),
         Stop::TimedOut => {
             let seconds = run.request.options.max_processing_time;
-            let details = format!("the request was not complete after {seconds} s");
+            let details = format!("the request was not complete after {seconds} s, without the time of its questions");
             let data = json!({ "session_id": session_id, "max_processing_time": seconds, "details": details });
             Fault::new(Code::ToolExecutionTimeout, data)
         }

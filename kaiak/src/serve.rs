@@ -1,6 +1,6 @@
 //! The command `kaiak serve`.
 
-use std::io;
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -17,11 +17,19 @@ use tracing_subscriber::filter::LevelFilter;
 use crate::acp::AcpBackend;
 use crate::backend::Backend;
 use crate::backend::rules::RulesBackend;
+use crate::client;
+use crate::limits::{self, MAX_BLOCKING_THREADS};
 use crate::rules::RuleSet;
 use crate::server::{Server, ServerOptions};
 
-/// Maximum number of threads that read and write the files of workspaces, and the standard streams.
-const MAX_BLOCKING_THREADS: usize = 16;
+/// The method of a cancellation. If its params are valid, it is not a notification for handlers.
+const CANCEL: &str = Profile::KAIAK.cancel.method;
+
+/// The default time of a question, in seconds.
+pub const INTERACTION_SECONDS: u64 = limits::INTERACTION_SECONDS;
+
+/// The default maximum number of sessions.
+pub const MAX_SESSIONS: u32 = limits::MAX_SESSIONS;
 
 /// The options of the command.
 #[derive(Debug)]
@@ -66,7 +74,10 @@ pub enum BackendOptions {
 #[must_use]
 pub fn serve(options: Options) -> ExitCode {
     let level = options.log_level.parse().unwrap_or(LevelFilter::WARN);
-    tracing_subscriber::fmt().with_writer(stdio::stderr).with_max_level(level).with_target(false).init();
+    // Colours are escape sequences, which only a terminal shows as colours (no-color.org).
+    let has_colours = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let logs = tracing_subscriber::fmt().with_writer(stdio::stderr).with_ansi(has_colours);
+    logs.with_max_level(level).with_target(false).init();
     let served =
         Builder::new_current_thread().enable_all().max_blocking_threads(MAX_BLOCKING_THREADS).build().and_then(
             |runtime| {
@@ -91,8 +102,9 @@ async fn run(options: Options) -> io::Result<()> {
         BackendOptions::Rules(folders) => {
             let (rules, warnings) = RuleSet::load(&folders).map_err(|error| io::Error::other(error.to_string()))?;
             for warning in warnings {
-                warn!("{warning}");
+                warn!("{}", escape_control(&warning.to_string()));
             }
+            rules.check_not_empty().map_err(io::Error::other)?;
             Box::new(RulesBackend::new(rules))
         }
         BackendOptions::Acp { program, arguments } => Box::new(AcpBackend::new(program, arguments)),
@@ -102,7 +114,8 @@ async fn run(options: Options) -> io::Result<()> {
     let server = Arc::new(Server::new(backend, server_options));
     let registered = Arc::clone(&server);
     let service = Service::new(move |peer| registered.register(peer));
-    let configure = |transport: Transport| transport.with_profile(Profile::KAIAK).on_diagnostic(log);
+    let configure =
+        |transport: Transport| transport.with_profile(Profile::KAIAK).with_limits(client::limits()).on_diagnostic(log);
     let service = match options.transport {
         ServeTransport::Stdio => service.connect(configure(Transport::stdio(Framing::ContentLength)?)),
         ServeTransport::Socket(path) => {
@@ -114,6 +127,7 @@ async fn run(options: Options) -> io::Result<()> {
     let signal = async {
         signals.next().await;
         info!("a signal was received");
+        server.stop_runs();
     };
     let served = service.serve_until(signal).await;
     server.shut_down().await;
@@ -131,6 +145,12 @@ fn log(diagnostic: Diagnostic<'_>) {
         }
         Diagnostic::Rejected { error, .. } => warn!("a message was rejected: {}", escape_control(&error.to_string())),
         Diagnostic::Frame(fault) => warn!("a frame was rejected: {fault:?}"),
+        Diagnostic::UnknownNotification { method: CANCEL } => {
+            warn!("a cancellation was ignored: {CANCEL} must have the id of a request");
+        }
+        Diagnostic::DroppedNotification { method } => {
+            warn!("too many notifications, {} was dropped", escape_control(method))
+        }
         Diagnostic::UnknownNotification { method } => warn!("unknown notification {}", escape_control(method)),
         Diagnostic::OtherFraming { peer, own } => warn!("the client seems to use {peer}, not {own}"),
         _ => {}

@@ -1,6 +1,6 @@
 //! The commands of the contract.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tracing::warn;
 
 use crate::backend::{Backend, Cleanup};
+use crate::client::OpenRequests;
 use crate::config::{self, Configuration};
 use crate::fault::{Code, Fault};
 use crate::fields::Field;
@@ -30,6 +31,7 @@ pub(crate) struct Server {
     pub(crate) interactions: Arc<Interactions>,
     pub(crate) options: ServerOptions,
     configuration: Mutex<Arc<Configuration>>,
+    is_ending: AtomicBool,
 }
 
 /// The options of the command line that the commands use.
@@ -43,7 +45,14 @@ impl Server {
     pub(crate) fn new(backend: Box<dyn Backend>, options: ServerOptions) -> Self {
         let configuration = Mutex::new(Arc::new(Configuration::defaults(config::current_dir())));
         let sessions = Sessions::new(options.max_sessions);
-        Self { backend, sessions, interactions: Arc::default(), options, configuration }
+        Self {
+            backend,
+            sessions,
+            interactions: Arc::default(),
+            options,
+            configuration,
+            is_ending: AtomicBool::new(false),
+        }
     }
 
     /// Returns the present configuration. A running request keeps the configuration of its start.
@@ -54,12 +63,21 @@ impl Server {
     /// Registers the methods of a connection.
     pub(crate) fn register(self: &Arc<Self>, peer: &Peer) {
         let (server, client) = (Arc::clone(self), peer.client().clone());
+        let open = OpenRequests::default();
+        let requests = open.clone();
         peer.method(EXECUTE_COMMAND, move |params: Value, context: Context| {
             let (server, client) = (Arc::clone(&server), client.clone());
-            async move { server.execute(&params, context, client).await.map_err(RpcError::from) }
+            let request = requests.begin(&context);
+            async move {
+                let _request = request?;
+                server.execute(&params, context, client).await.map_err(RpcError::from)
+            }
         });
         let server = Arc::clone(self);
-        peer.method_sync(RESPOND, move |params: Value, _: Context| server.respond(&params).map_err(RpcError::from));
+        peer.method_sync(RESPOND, move |params: Value, context: Context| {
+            let _request = open.begin(&context)?;
+            server.respond(&params).map_err(RpcError::from)
+        });
         let server = Arc::clone(self);
         peer.on_notify(EXECUTE_COMMAND, move |params: Value, _: Context| server.execute_notification(&params));
     }
@@ -103,6 +121,7 @@ impl Server {
         let mut present = self.configuration.lock().unwrap_or_else(PoisonError::into_inner);
         let defaults = Configuration::defaults(config::current_dir());
         let configured = config::configure(&argument, &present, defaults)?;
+        config::check_size(&configured.configuration)?;
         let mut warnings = configured.warnings.clone();
         warnings.extend(self.backend.warnings(&configured));
         *present = Arc::new(configured.configuration.clone());
@@ -139,12 +158,22 @@ impl Server {
         }))
     }
 
-    /// Ends all runs and all agents, and removes their files.
-    pub(crate) async fn shut_down(&self) {
-        let sessions = self.sessions.all();
-        for session in &sessions {
+    /// Stops all runs, so that their requests are answered while the links end. No further run begins.
+    pub(crate) fn stop_runs(&self) {
+        self.is_ending.store(true, Ordering::Relaxed);
+        for session in self.sessions.all() {
             session.stop(Stop::Shutdown);
         }
+    }
+
+    pub(crate) fn is_ending(&self) -> bool {
+        self.is_ending.load(Ordering::Relaxed)
+    }
+
+    /// Ends all runs and all agents, and removes their files.
+    pub(crate) async fn shut_down(&self) {
+        self.stop_runs();
+        let sessions = self.sessions.all();
         let mut closing = tokio::task::JoinSet::new();
         for session in sessions {
             closing.spawn(async move { close(&session, true).await });

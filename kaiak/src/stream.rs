@@ -8,9 +8,10 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::Mutex;
 
-use crate::limits::MAX_OUTPUT_BYTES;
+use crate::limits::{MAX_LISTED, MAX_MESSAGE_BYTES, MAX_OUTPUT_BYTES};
 use crate::rules::{Operation, Proposal, Risk};
 use crate::time;
+use crate::workspace::{ErrorKind, WorkspaceError};
 
 /// The content of a notification.
 #[derive(Debug, Serialize)]
@@ -143,7 +144,40 @@ struct Message<'a> {
     request_id: &'a str,
     message_id: String,
     timestamp: String,
-    content: Content,
+    content: Value,
+}
+
+/// The bytes of a notification that are reserved for the members beside its content.
+const ENVELOPE_BYTES: usize = 1_024;
+
+/// Maximum bytes of the content of a notification, as JSON.
+const MAX_CONTENT_BYTES: usize = MAX_MESSAGE_BYTES - ENVELOPE_BYTES;
+
+/// Checks that a proposal fits into a notification. A client must see a change as a whole before it approves it.
+///
+/// # Errors
+/// [`ErrorKind::TooLarge`]. JSON may need six bytes for one byte of a diff.
+pub(crate) fn check_size(proposal: &Proposal) -> Result<(), WorkspaceError> {
+    let content = Content::proposal(String::new(), proposal, true);
+    let bytes = serde_json::to_string(&content).map_or(usize::MAX, |json| json.len());
+    if bytes <= MAX_CONTENT_BYTES {
+        return Ok(());
+    }
+    let message = format!("the change must have at most {MAX_CONTENT_BYTES} bytes in a notification, got {bytes}");
+    Err(WorkspaceError::new(ErrorKind::TooLarge, proposal.file_path.as_str(), message))
+}
+
+/// Cuts the texts and lists of a content, so that its notification is not too long.
+fn cut_content(content: &mut Value) {
+    match content {
+        Value::String(text) => *text = cut_output(text),
+        Value::Array(elements) => {
+            elements.truncate(MAX_LISTED);
+            elements.iter_mut().for_each(cut_content);
+        }
+        Value::Object(members) => members.values_mut().for_each(cut_content),
+        _ => {}
+    }
 }
 
 /// Sends the notifications of one request.
@@ -168,6 +202,10 @@ impl Stream {
         Self { session_id, request_id, context, client, count: Mutex::new(count) }
     }
 
+    pub(crate) const fn client(&self) -> &Client {
+        &self.client
+    }
+
     /// Sends a notification. Waits while the client does not read. After the response, the notification is dropped.
     pub(crate) async fn send(&self, content: Content) {
         let count = self.count.lock().await;
@@ -177,6 +215,10 @@ impl Stream {
         }
         let number = count.fetch_add(1, Ordering::Relaxed) + 1;
         let method = content.method();
+        let Ok(mut content) = serde_json::to_value(&content) else { return };
+        if content.to_string().len() > MAX_CONTENT_BYTES {
+            cut_content(&mut content);
+        }
         let (session_id, request_id) = (self.session_id.as_str(), self.request_id.as_str());
         let (message_id, timestamp) = (format!("msg-{number}"), time::now());
         let message = Message { session_id, request_id, message_id, timestamp, content };

@@ -22,6 +22,7 @@ const FILES: &[(&str, &str)] = &[
     ("browser", "src/browser/limits.rs"),
     ("portway", "crates/portway-cli/src/limits.rs"),
     ("duet-rpc", "crates/duet-rpc/src/limits.rs"),
+    ("kaiak", "kaiak/src/limits.rs"),
 ];
 
 /// Maximum number of characters in a generated line, as in rustfmt.toml.

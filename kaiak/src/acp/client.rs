@@ -21,17 +21,7 @@ use tracing::debug;
 use super::output_filter::OutputFilter;
 use super::wire::{self, PermissionRequest, Update};
 use crate::backend::BoxFuture;
-
-/// Maximum bytes of updates and requests of an agent that wait for the run.
-const MAX_QUEUED_BYTES: usize = 16 * 1024 * 1024;
-/// The lines of standard error that an error repeats.
-const STDERR_LINES: usize = 10;
-/// Maximum bytes of a line of standard error.
-const MAX_STDERR_LINE_BYTES: u64 = 1_024;
-/// The time that an agent has to exit after its input was closed.
-const EXIT_GRACE: Duration = Duration::from_millis(500);
-/// Maximum wait for the last lines of standard error of an agent that has exited.
-const STDERR_GRACE: Duration = Duration::from_millis(250);
+use crate::limits::{EXIT_GRACE, MAX_QUEUED_BYTES, MAX_STDERR_LINE_BYTES, STDERR_GRACE, STDERR_LINES};
 
 /// A running agent. A drop ends the process and its descendants.
 #[derive(Debug)]

@@ -24,6 +24,16 @@ pub(super) struct PrivateCopy {
     hashes: Mutex<BTreeMap<RelativePath, u64>>,
 }
 
+/// The changes of an agent in its copy.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    /// The proposals, and the errors of changes that cannot be proposed. One reason is that a file of the workspace is
+    /// not as it was copied.
+    pub(super) changes: Vec<Result<Proposal, WorkspaceError>>,
+    /// New files that the patterns of the workspace exclude, or whose paths are invalid.
+    pub(super) excluded: Vec<String>,
+}
+
 impl PrivateCopy {
     /// Creates an empty copy, which only the user of this process can read.
     ///
@@ -66,21 +76,19 @@ impl PrivateCopy {
         Ok(problems)
     }
 
-    /// Returns the files that the agent has changed, in the order of their paths. Files that the patterns of the
-    /// workspace do not select are ignored.
+    /// Returns the changes of the agent, in the order of their paths.
     ///
     /// # Errors
-    /// -32012 kinds if a changed file of the workspace is not as it was copied.
-    pub(super) fn changes(
-        &self,
-        workspace: &Workspace,
-    ) -> Result<Vec<Result<Proposal, WorkspaceError>>, WorkspaceError> {
+    /// If the copy cannot be read.
+    pub(super) fn changes(&self, workspace: &Workspace) -> Result<Changes, WorkspaceError> {
         let hashes = self.hashes();
-        let mut changes = Vec::new();
-        let present = self.files.files(&mut Vec::new())?;
+        let (mut changes, mut problems) = (Vec::new(), Vec::new());
+        let present = self.files.files(&mut problems)?;
+        let mut excluded: Vec<String> = problems.iter().map(|problem| problem.path().to_owned()).collect();
         for path in &present {
             let known = hashes.get(path).copied();
             if known.is_none() && !workspace.matches(path) {
+                excluded.push(path.as_str().to_owned());
                 continue;
             }
             match self.files.read(path) {
@@ -97,7 +105,7 @@ impl PrivateCopy {
             changes
                 .extend(original(path, Some(*known), workspace).map(|before| proposal(path, before, None)).transpose());
         }
-        Ok(changes)
+        Ok(Changes { changes, excluded })
     }
 
     /// Applies a change to the workspace.

@@ -14,30 +14,29 @@ mod tools;
 mod turn;
 mod wire;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use portway::{CallError, Client};
 use serde_json::{Value, json};
 
 use self::client::AgentProcess;
-use self::copy::PrivateCopy;
+use self::copy::{Changes, PrivateCopy};
 use self::turn::{Turn, TurnEnd};
 use self::wire::Initialized;
-use crate::backend::{Agent, Backend, BoxFuture, Cleanup, Outcome, blocking, cancelled, exhausted, workspace_denied};
+use crate::backend::{
+    Agent, Backend, BoxFuture, Cleanup, FailedFiles, Fixed, Outcome, blocking, cancelled, check_request,
+    open_workspace, workspace_denied,
+};
 use crate::config::{Configuration, Configured};
 use crate::fault::{Code, Fault};
+use crate::limits::{CLOSE_TIMEOUT, START_TIMEOUT};
 use crate::permission::{Permission, tool};
 use crate::protocol::Incident;
 use crate::rules::Proposal;
 use crate::run::{Answer, Run};
-use crate::stream::{Content, InteractionKind, Level};
-use crate::workspace::{ErrorKind, Workspace, WorkspaceError};
-
-/// Maximum time of the start of an agent.
-const START_TIMEOUT: Duration = Duration::from_secs(60);
-/// Maximum time of `session/close`.
-const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
+use crate::stream::{Content, InteractionKind, Level, check_size, cut_output};
+use crate::workspace::{Workspace, WorkspaceError};
 
 /// Starts an agent for each session.
 #[derive(Debug)]
@@ -91,6 +90,8 @@ struct AcpAgent {
     /// The configuration with which the session was created.
     configuration: Arc<Configuration>,
     usable: bool,
+    /// The new files of the agent that were reported as excluded.
+    excluded: BTreeSet<String>,
 }
 
 impl AcpAgent {
@@ -98,7 +99,7 @@ impl AcpAgent {
         let copy = PrivateCopy::create()
             .map_err(|error| Fault::reason(Code::SessionCreationFailed, "no-private-copy", error.to_string()))?;
         let copy = Arc::new(copy);
-        synchronize(run, &copy, &open(&run.configuration)?).await?;
+        synchronize(run, &copy, &open_workspace(&run.configuration).await?).await?;
         let failed = |reason: &str, details: String| Fault::reason(Code::AgentInitializationFailed, reason, details);
         let process = AgentProcess::start(program, arguments, copy.root())
             .map_err(|error| failed("not-started", error.to_string()))?;
@@ -108,24 +109,35 @@ impl AcpAgent {
             Err(StartError::Exited) => return Err(failed("agent-exited", process.exit_details().await)),
             Err(StartError::Other(reason, details)) => return Err(failed(reason, details)),
         };
-        Ok(Self { process, initialized, session_id, copy, configuration: Arc::clone(&run.configuration), usable: true })
+        let (configuration, excluded) = (Arc::clone(&run.configuration), BTreeSet::new());
+        Ok(Self { process, initialized, session_id, copy, configuration, usable: true, excluded })
     }
 
     async fn fix_all(&mut self, run: &Run) -> Result<Outcome, Fault> {
-        let workspace = open(&run.configuration)?;
-        check_paths(run, &workspace)?;
+        let workspace = open_workspace(&run.configuration).await?;
+        check_request(run, &workspace).await?;
         synchronize(run, &self.copy, &workspace).await?;
         if run.request.options.parallel_processing {
             let message = "parallel_processing has no effect: incidents are fixed one after the other";
             run.stream.system(Level::Warning, "acp", message).await;
         }
+        let (mut outcome, mut failed_files) = (Outcome::default(), FailedFiles::default());
+        let fixed = self.fix_incidents(run, &workspace, &mut outcome, &mut failed_files).await;
+        // A request that was stopped or has failed may have applied changes before.
+        outcome.send_summary(run, "acp").await;
+        fixed?;
+        failed_files.result(run, outcome)
+    }
+
+    async fn fix_incidents(
+        &mut self,
+        run: &Run,
+        workspace: &Arc<Workspace>,
+        outcome: &mut Outcome,
+        failed_files: &mut FailedFiles,
+    ) -> Result<(), Fault> {
         let total = run.request.incidents.len();
-        let mut counts = Outcome::default();
-        let mut failed_files = Vec::new();
         for (done, incident) in run.request.incidents.iter().enumerate() {
-            if done as u64 >= run.configuration.session.max_turns {
-                return Err(exhausted("session.max_turns", run.configuration.session.max_turns));
-            }
             progress(
                 run,
                 done,
@@ -134,35 +146,29 @@ impl AcpAgent {
                 format!("Fixing the incident {} of {}", incident.id, incident.rule_id),
             )
             .await;
-            if self.fix(run, &workspace, incident, &mut failed_files).await? {
-                counts.fixed += 1;
-            } else {
-                counts.not_fixed += 1;
-            }
+            let fixed = self.fix(run, workspace, incident, outcome, failed_files).await?;
+            outcome.count(fixed);
         }
         progress(run, total, total, "completed", "All incidents are processed".to_owned()).await;
-        let Outcome { fixed, not_fixed } = counts;
-        let level = if not_fixed == 0 { Level::Info } else { Level::Warning };
-        run.stream.system(level, "acp", format!("{fixed} of {total} incidents fixed, {not_fixed} not fixed")).await;
-        if failed_files.is_empty() {
-            return Ok(counts);
-        }
-        let data = json!({
-            "session_id": run.request.session_id.as_str(),
-            "details": format!("{} approved changes could not be applied", failed_files.len()),
-            "files": failed_files,
-        });
-        Err(Fault::new(Code::FileModificationFailed, data))
+        Ok(())
     }
 
-    /// Runs the turn of an incident. Returns whether the agent has changed a file, and all of its changes are applied.
+    /// Runs the turn of an incident, and applies the approved changes.
     async fn fix(
         &mut self,
         run: &Run,
         workspace: &Arc<Workspace>,
         incident: &Incident,
-        failed_files: &mut Vec<Value>,
-    ) -> Result<bool, Fault> {
+        outcome: &mut Outcome,
+        failed_files: &mut FailedFiles,
+    ) -> Result<Fixed, Fault> {
+        if let Some(uri) = &incident.uri
+            && let Err(problem) = workspace.resolve(uri).and_then(|path| workspace.check_file(&path))
+        {
+            let message = format!("The incident {} of {} is not fixed", incident.id, incident.rule_id);
+            error(run, "FILE_ACCESS_FAILED", message, problem.to_string(), problem.remedy()).await;
+            return Ok(Fixed::No);
+        }
         let prompt = prompt::prompt(&run.request, incident, workspace);
         let turn = Turn::new(run, &self.copy, workspace);
         let ended = turn.run(&mut self.process, &self.session_id, prompt, &mut self.usable).await;
@@ -170,32 +176,50 @@ impl AcpAgent {
             Ok(Some(end)) => end,
             Ok(None) => {
                 self.discard(workspace).await?;
-                return Ok(false);
+                return Ok(Fixed::No);
             }
             Err(fault) => return Err(fault),
         };
         let is_complete = match end.stop_reason.as_str() {
             "end_turn" => true,
-            "max_turn_requests" => return Err(exhausted("the requests of one turn of the agent", 0)),
+            "max_turn_requests" => {
+                let details = "the agent has reached its own maximum of requests to its model in one turn";
+                return Err(Fault::reason(Code::ResourceExhausted, "max-turn-requests", details));
+            }
             "error" => false,
             reason => {
                 let message = format!("The agent ended the turn of the incident {}: {reason}", incident.id);
-                error(run, "AGENT_STOPPED", message, reason.to_owned()).await;
+                error(run, "AGENT_STOPPED", message, reason.to_owned(), "Request the fix again").await;
                 false
             }
         };
-        let changes = self.changes(workspace).await?;
-        let mut all_applied = !changes.is_empty();
+        let Changes { changes, excluded } = self.changes(workspace).await?;
+        self.report_excluded(run, excluded).await;
+        let (total, mut applied) = (changes.len(), 0);
         for change in changes {
-            all_applied &= match change {
-                Ok(change) => self.apply(run, workspace, &end, &change, failed_files).await?,
+            let is_applied = match change {
+                Ok(change) => match self.apply(run, workspace, &end, &change, failed_files).await {
+                    Ok(is_applied) => is_applied,
+                    Err(fault) => {
+                        if applied > 0 {
+                            outcome.count(Fixed::InPart);
+                        }
+                        return Err(fault);
+                    }
+                },
                 Err(problem) => {
-                    report_failed(run, &problem, failed_files).await;
+                    report_failed(run, &problem).await;
+                    failed_files.push(problem);
                     false
                 }
             };
+            applied += usize::from(is_applied);
         }
-        Ok(is_complete && all_applied && !end.has_denied)
+        Ok(match applied {
+            0 => Fixed::No,
+            applied if is_complete && applied == total && !end.has_denied => Fixed::Yes,
+            _ => Fixed::InPart,
+        })
     }
 
     /// Applies a change of the agent after its approval. Returns whether it was applied.
@@ -205,15 +229,21 @@ impl AcpAgent {
         workspace: &Workspace,
         end: &TurnEnd,
         change: &Proposal,
-        failed_files: &mut Vec<Value>,
+        failed_files: &mut FailedFiles,
     ) -> Result<bool, Fault> {
+        if let Err(problem) = workspace.check(change).and_then(|()| check_size(change)) {
+            report_failed(run, &problem).await;
+            self.restore(change)?;
+            return Ok(false);
+        }
         let permission = run.configuration.permissions.tool_permissions.of(None, tool::WRITE_FILE);
         let was_approved = permission == Permission::Approve && end.is_approved(change);
         let approved = was_approved
             || match permission {
                 Permission::Deny => {
                     let message = format!("The change of {} is discarded", change.file_path);
-                    error(run, "TOOL_DENIED", message, "write_file is denied".to_owned()).await;
+                    let details = "write_file is denied".to_owned();
+                    error(run, "TOOL_DENIED", message, details, "Allow the tool write_file").await;
                     false
                 }
                 permission => propose(run, change, permission == Permission::Approve).await?,
@@ -222,31 +252,51 @@ impl AcpAgent {
             return Err(cancelled());
         }
         if !approved {
-            self.copy.restore(change).map_err(|error| workspace_denied(&error))?;
+            self.restore(change)?;
             return Ok(false);
         }
         match self.copy.apply(workspace, change) {
             Ok(()) => Ok(true),
-            Err(problem) if problem.kind() == ErrorKind::Denied => Err(workspace_denied(&problem)),
             Err(problem) => {
-                report_failed(run, &problem, failed_files).await;
+                report_failed(run, &problem).await;
+                failed_files.push(problem);
                 Ok(false)
             }
         }
     }
 
-    /// Returns the changes of the agent, and the files whose change cannot be proposed.
-    async fn changes(&self, workspace: &Arc<Workspace>) -> Result<Vec<Result<Proposal, WorkspaceError>>, Fault> {
+    /// Restores a file of the copy whose change is not applied.
+    ///
+    /// # Errors
+    /// -32603 if the file cannot be restored. The agent is then started again, with a new copy.
+    fn restore(&mut self, change: &Proposal) -> Result<(), Fault> {
+        self.copy.restore(change).map_err(|error| self.lost_copy(&error))
+    }
+
+    fn lost_copy(&mut self, error: &WorkspaceError) -> Fault {
+        self.usable = false;
+        Fault::reason(Code::Internal, "private-copy", format!("the private copy cannot be used: {error}"))
+    }
+
+    /// Returns the changes of the agent.
+    async fn changes(&mut self, workspace: &Arc<Workspace>) -> Result<Changes, Fault> {
         let (copy, workspace) = (Arc::clone(&self.copy), Arc::clone(workspace));
-        blocking(move || copy.changes(&workspace)).await?.map_err(|error| workspace_denied(&error))
+        blocking(move || copy.changes(&workspace)).await?.map_err(|error| self.lost_copy(&error))
+    }
+
+    /// Reports new files of the agent that never reach the workspace, once for each file.
+    async fn report_excluded(&mut self, run: &Run, excluded: Vec<String>) {
+        let new: Vec<String> = excluded.into_iter().filter(|path| self.excluded.insert(path.clone())).collect();
+        if !new.is_empty() {
+            let paths = cut_output(&new.join("\n"));
+            let message = format!("the patterns of the workspace exclude new files of the agent: {paths}");
+            run.stream.system(Level::Warning, "acp", message).await;
+        }
     }
 
     /// Restores all files of the copy.
-    async fn discard(&self, workspace: &Arc<Workspace>) -> Result<(), Fault> {
-        for change in self.changes(workspace).await?.into_iter().flatten() {
-            self.copy.restore(&change).map_err(|error| workspace_denied(&error))?;
-        }
-        Ok(())
+    async fn discard(&mut self, workspace: &Arc<Workspace>) -> Result<(), Fault> {
+        self.changes(workspace).await?.changes.into_iter().flatten().try_for_each(|change| self.restore(&change))
     }
 }
 
@@ -342,24 +392,6 @@ async fn select_model(client: &Client, session: &Value, session_id: &str, model:
     }
 }
 
-fn open(configuration: &Configuration) -> Result<Arc<Workspace>, Fault> {
-    let section = &configuration.workspace;
-    Workspace::open(&section.working_dir, &section.include_patterns, &section.exclude_patterns)
-        .map(Arc::new)
-        .map_err(|error| workspace_denied(&error))
-}
-
-/// Checks that the paths of all incidents are inside the workspace.
-fn check_paths(run: &Run, workspace: &Workspace) -> Result<(), Fault> {
-    for uri in run.request.incidents.iter().filter_map(|incident| incident.uri.as_deref()) {
-        match workspace.resolve(uri) {
-            Err(error) if error.kind() == ErrorKind::Denied => return Err(workspace_denied(&error)),
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
 /// Makes the copy equal to the workspace. Reports the files that the agent cannot see.
 async fn synchronize(run: &Run, copy: &Arc<PrivateCopy>, workspace: &Arc<Workspace>) -> Result<(), Fault> {
     let (copy, workspace) = (Arc::clone(copy), Arc::clone(workspace));
@@ -384,14 +416,13 @@ async fn propose(run: &Run, change: &Proposal, requires_approval: bool) -> Resul
     }
 }
 
-async fn report_failed(run: &Run, problem: &WorkspaceError, failed_files: &mut Vec<Value>) {
-    let details = problem.to_string();
-    failed_files.push(json!({ "file_path": problem.path(), "details": details }));
-    error(run, "FILE_MODIFICATION_FAILED", format!("{} is not changed", problem.path()), details).await;
+async fn report_failed(run: &Run, problem: &WorkspaceError) {
+    let message = format!("{} is not changed", problem.path());
+    error(run, "FILE_MODIFICATION_FAILED", message, problem.to_string(), problem.remedy()).await;
 }
 
-async fn error(run: &Run, error_code: &'static str, message: String, details: String) {
-    let suggested_action = "Request the fix again".to_owned();
+async fn error(run: &Run, error_code: &'static str, message: String, details: String, action: &str) {
+    let suggested_action = action.to_owned();
     run.stream.send(Content::Error { error_code, message, details, recoverable: true, suggested_action }).await;
 }
 

@@ -6,12 +6,10 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::wire::{Diff, ToolUpdate};
+use crate::limits::MAX_OUTPUT_BYTES;
 use crate::permission::{Permission, tool};
 use crate::run::Run;
 use crate::stream::{Content, ToolResult, ToolStatus, cut_output};
-
-/// Maximum bytes of the parameters of a tool in a notification.
-const MAX_PARAMETER_BYTES: usize = 65_536;
 
 /// The tools of a turn by their ids.
 #[derive(Debug, Default)]
@@ -187,5 +185,5 @@ impl Tool {
 /// Returns the parameters, or the beginning of their text if they are too long.
 fn cut_parameters(parameters: &Value) -> Value {
     let text = parameters.to_string();
-    if text.len() <= MAX_PARAMETER_BYTES { parameters.clone() } else { json!({ "cut": cut_output(&text) }) }
+    if text.len() <= MAX_OUTPUT_BYTES { parameters.clone() } else { json!({ "cut": cut_output(&text) }) }
 }

@@ -1,20 +1,24 @@
 //! The backend that fixes incidents by rules, without a model.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::backend::{Agent, Backend, BoxFuture, Cleanup, Outcome, blocking, cancelled, exhausted, workspace_denied};
+use crate::backend::{
+    Agent, Backend, BoxFuture, Cleanup, FailedFiles, Fixed, Outcome, blocking, cancelled, check_request, exhausted,
+    listed, open_workspace,
+};
 use crate::config::Configured;
-use crate::fault::{Code, Fault};
+use crate::fault::Fault;
+use crate::limits::MAX_LISTED;
 use crate::permission::{Permission, tool};
 use crate::protocol::Incident;
-use crate::rules::{FixError, FixOptions, FixPlan, Proposal, Risk, RuleSet, Target, plan_fix};
+use crate::rules::{FixError, FixOptions, FixPlan, Left, Proposal, Risk, RuleSet, Target, plan_fix};
 use crate::run::{Answer, Run};
-use crate::stream::{Content, InteractionKind, Level, ToolResult, ToolStatus, cut_output};
-use crate::workspace::{ErrorKind, Workspace};
+use crate::stream::{Content, InteractionKind, Level, ToolResult, ToolStatus, check_size, cut_output};
+use crate::workspace::{Workspace, WorkspaceError};
 
 /// The members of the configuration that have no effect on rules.
 const WITHOUT_EFFECT: [&str; 8] = [
@@ -76,7 +80,7 @@ struct RulesAgent {
 
 impl Agent for RulesAgent {
     fn run<'a>(&'a mut self, run: &'a Run) -> BoxFuture<'a, Result<Outcome, Fault>> {
-        Box::pin(async move { RulesRun::open(run, Arc::clone(&self.rules)).await?.fix_all().await })
+        Box::pin(async move { RulesRun::open(run, Arc::clone(&self.rules)).await?.run().await })
     }
 
     fn close(self: Box<Self>, _: bool) -> BoxFuture<'static, Cleanup> {
@@ -89,48 +93,42 @@ struct RulesRun<'a> {
     run: &'a Run,
     rules: Arc<RuleSet>,
     workspace: Arc<Workspace>,
-    counts: Outcome,
-    /// The number of incidents whose rule finds no place.
-    without_place: usize,
+    outcome: Outcome,
     /// The rules that have changed a file in this request.
-    used_rules: HashMap<String, ()>,
+    used_rules: BTreeSet<String>,
     /// The answer to the question whether files may be read.
     may_read: Option<bool>,
-    /// The files that could not be changed, with the reasons.
-    failed_files: Vec<Value>,
+    failed_files: FailedFiles,
+    /// The paths that were not searched, and were reported.
+    skipped: BTreeSet<String>,
 }
 
 impl<'a> RulesRun<'a> {
-    /// Opens the workspace, and checks the paths of all incidents.
+    /// Opens the workspace, and checks the request.
     async fn open(run: &'a Run, rules: Arc<RuleSet>) -> Result<Self, Fault> {
-        let configuration = Arc::clone(&run.configuration);
-        let uris: Vec<String> = run.request.incidents.iter().filter_map(|incident| incident.uri.clone()).collect();
-        let opened = blocking(move || {
-            let section = &configuration.workspace;
-            let workspace = Workspace::open(&section.working_dir, &section.include_patterns, &section.exclude_patterns);
-            let workspace = workspace.map_err(|error| workspace_denied(&error))?;
-            for uri in &uris {
-                match workspace.resolve(uri) {
-                    Err(error) if error.kind() == ErrorKind::Denied => return Err(workspace_denied(&error)),
-                    _ => {}
-                }
-            }
-            Ok(workspace)
-        });
-        let workspace = Arc::new(opened.await??);
+        let workspace = open_workspace(&run.configuration).await?;
+        check_request(run, &workspace).await?;
         Ok(Self {
             run,
             rules,
             workspace,
-            counts: Outcome::default(),
-            without_place: 0,
-            used_rules: HashMap::new(),
+            outcome: Outcome::default(),
+            used_rules: BTreeSet::new(),
             may_read: None,
-            failed_files: Vec::new(),
+            failed_files: FailedFiles::default(),
+            skipped: BTreeSet::new(),
         })
     }
 
-    async fn fix_all(mut self) -> Result<Outcome, Fault> {
+    /// Fixes all incidents. Sends the summary, even if the request is stopped or fails.
+    async fn run(mut self) -> Result<Outcome, Fault> {
+        let fixed = self.fix_all().await;
+        self.outcome.send_summary(self.run, "rules").await;
+        fixed?;
+        self.failed_files.result(self.run, self.outcome)
+    }
+
+    async fn fix_all(&mut self) -> Result<(), Fault> {
         let run = self.run;
         let total = run.request.incidents.len();
         if run.request.options.parallel_processing {
@@ -142,9 +140,6 @@ impl<'a> RulesRun<'a> {
             if run.is_stopped() {
                 return Err(cancelled());
             }
-            if done as u64 >= run.configuration.session.max_turns {
-                return Err(exhausted("session.max_turns", run.configuration.session.max_turns));
-            }
             self.progress(
                 done,
                 total,
@@ -152,29 +147,11 @@ impl<'a> RulesRun<'a> {
                 format!("Fixing the incident {} of {}", incident.id, incident.rule_id),
             )
             .await;
-            match self.fix(incident).await? {
-                Fixed::Yes => self.counts.fixed += 1,
-                Fixed::No => self.counts.not_fixed += 1,
-                Fixed::WithoutPlace => self.without_place += 1,
-            }
+            let fixed = self.fix(incident).await?;
+            self.outcome.count(fixed);
         }
         self.progress(total, total, "completed", "All incidents are processed".to_owned()).await;
-        let Outcome { fixed, not_fixed } = self.counts;
-        let mut summary = format!("{fixed} of {total} incidents fixed, {not_fixed} not fixed");
-        if self.without_place > 0 {
-            summary.push_str(&format!(", {} without a place in the workspace", self.without_place));
-        }
-        let level = if not_fixed == 0 { Level::Info } else { Level::Warning };
-        run.stream.system(level, "rules", summary).await;
-        if self.failed_files.is_empty() {
-            return Ok(self.counts);
-        }
-        let data = json!({
-            "session_id": run.request.session_id.as_str(),
-            "details": format!("{} approved changes could not be applied", self.failed_files.len()),
-            "files": self.failed_files,
-        });
-        Err(Fault::new(Code::FileModificationFailed, data))
+        Ok(())
     }
 
     async fn progress(&self, done: usize, total: usize, phase: &'static str, description: String) {
@@ -193,26 +170,53 @@ impl<'a> RulesRun<'a> {
         if !self.may_read(incident).await? {
             return Ok(Fixed::No);
         }
-        let Some(FixPlan { proposals, left, .. }) = self.plan(incident).await? else { return Ok(Fixed::No) };
+        let Some(plan) = self.plan(incident).await? else { return Ok(Fixed::No) };
+        let FixPlan { proposals, left, problems, blocked, .. } = plan;
+        self.report_left(incident, &left).await;
+        for error in &blocked {
+            self.error("FILE_MODIFICATION_FAILED", incident, &error.to_string(), error.remedy()).await;
+        }
+        if !proposals.is_empty() {
+            self.report_skipped(&problems).await;
+            self.count_tool_call(2)?;
+            let fixed = self.write(incident, proposals).await?;
+            let is_whole = left.is_empty() && blocked.is_empty();
+            return Ok(if fixed == Fixed::Yes && !is_whole { Fixed::InPart } else { fixed });
+        }
+        if !left.is_empty() || !blocked.is_empty() {
+            self.report_skipped(&problems).await;
+            return Ok(Fixed::No);
+        }
+        if let Some(first) = problems.first() {
+            self.skipped.extend(problems.iter().map(|problem| problem.path().to_owned()));
+            self.error("FILE_ACCESS_FAILED", incident, &listed(&problems), first.remedy()).await;
+            return Ok(Fixed::No);
+        }
+        if self.used_rules.contains(&incident.rule_id) {
+            return Ok(Fixed::Yes);
+        }
+        let message = format!("the rule {} finds no place for the incident {}", incident.rule_id, incident.id);
+        self.run.stream.system(Level::Info, "rules", message).await;
+        Ok(Fixed::WithoutPlace)
+    }
+
+    /// Reports the places that the fix of the rule does not change.
+    async fn report_left(&self, incident: &Incident, left: &[Left]) {
         if !left.is_empty() {
             let left: Vec<String> = left.iter().map(ToString::to_string).collect();
             let action = "Fix these places by hand, or use the backend `acp`";
             self.error("NO_MECHANICAL_FIX", incident, &cut_output(&left.join("\n")), action).await;
         }
-        if proposals.is_empty() {
-            if !left.is_empty() {
-                return Ok(Fixed::No);
-            }
-            if self.used_rules.contains_key(&incident.rule_id) {
-                return Ok(Fixed::Yes);
-            }
-            let message = format!("the rule {} finds no place for the incident {}", incident.rule_id, incident.id);
-            self.run.stream.system(Level::Info, "rules", message).await;
-            return Ok(Fixed::WithoutPlace);
+    }
+
+    /// Reports the files that were not searched for other places of a rule, once for each request.
+    async fn report_skipped(&mut self, problems: &[WorkspaceError]) {
+        let is_new = |problem: &&WorkspaceError| self.skipped.insert(problem.path().to_owned());
+        let new: Vec<String> = problems.iter().filter(is_new).map(ToString::to_string).collect();
+        if !new.is_empty() {
+            let message = format!("not searched: {}", cut_output(&new.join("\n")));
+            self.run.stream.system(Level::Warning, "rules", message).await;
         }
-        self.count_tool_call(2)?;
-        let fixed = self.write(incident, proposals).await?;
-        Ok(if left.is_empty() { fixed } else { Fixed::No })
     }
 
     /// Returns whether files may be read. Asks the client once for each request.
@@ -248,7 +252,15 @@ impl<'a> RulesRun<'a> {
         let start = Instant::now();
         let planned = blocking(move || {
             let target = Target { rule_id: &rule_id, uri: uri.as_deref(), line };
-            plan_fix(&rules, &workspace, target, FixOptions::default())
+            let mut plan = plan_fix(&rules, &workspace, target, FixOptions::default())?;
+            plan.proposals.retain(|proposal| match check_size(proposal) {
+                Ok(()) => true,
+                Err(error) => {
+                    plan.blocked.push(error);
+                    false
+                }
+            });
+            Ok(plan)
         });
         let planned = planned.await?;
         let (status, result) = match &planned {
@@ -262,12 +274,16 @@ impl<'a> RulesRun<'a> {
         self.tool(tool::READ_FILE, "search", &parameters, status, Some(result)).await;
         match planned {
             Ok(plan) => Ok(Some(plan)),
-            Err(FixError::Workspace(error)) if error.kind() == ErrorKind::Denied => Err(workspace_denied(&error)),
-            Err(error @ FixError::Workspace(_)) => {
-                self.error("FILE_ACCESS_FAILED", incident, &error.to_string(), "Check the file").await;
+            Err(FixError::Workspace(error)) => {
+                self.error("FILE_ACCESS_FAILED", incident, &error.to_string(), error.remedy()).await;
                 Ok(None)
             }
-            Err(error) => {
+            Err(error @ FixError::UnknownRule(_)) => {
+                let action = "Start `kaiak serve` with the rules of this incident, or use the backend `acp`";
+                self.error("NO_MECHANICAL_FIX", incident, &error.to_string(), action).await;
+                Ok(None)
+            }
+            Err(error @ FixError::NoMechanicalFix(_)) => {
                 let action = "Fix the incident by hand, or use the backend `acp`";
                 self.error("NO_MECHANICAL_FIX", incident, &error.to_string(), action).await;
                 Ok(None)
@@ -277,7 +293,7 @@ impl<'a> RulesRun<'a> {
 
     /// Proposes the changes, asks for approval where it is needed, and applies the approved changes.
     async fn write(&mut self, incident: &Incident, proposals: Vec<Proposal>) -> Result<Fixed, Fault> {
-        let paths: Vec<&str> = proposals.iter().map(|proposal| proposal.file_path.as_str()).collect();
+        let paths: Vec<&str> = proposals.iter().take(MAX_LISTED).map(|proposal| proposal.file_path.as_str()).collect();
         let parameters = json!({ "incident_id": incident.id, "files": paths });
         let permission = self.permission(tool::WRITE_FILE);
         if permission == Permission::Deny {
@@ -302,15 +318,26 @@ impl<'a> RulesRun<'a> {
         let start = Instant::now();
         let (applied, errors) = self.apply(incident, approved).await?;
         if applied > 0 {
-            self.used_rules.insert(incident.rule_id.clone(), ());
+            self.used_rules.insert(incident.rule_id.clone());
         }
-        let (status, result) = if errors.is_empty() {
-            (ToolStatus::Completed, success(start, format!("{applied} of {total} files changed")))
+        let changed = format!("{applied} of {total} files changed");
+        let is_stopped = self.run.is_stopped();
+        let (status, result) = if errors.is_empty() && !is_stopped {
+            (ToolStatus::Completed, success(start, changed))
         } else {
-            (ToolStatus::Failed, failure(start, errors.join("\n")))
+            (ToolStatus::Failed, failure(start, format!("{changed}\n{}", listed(&errors)).trim_end().to_owned()))
         };
         self.tool(tool::WRITE_FILE, "modify", &parameters, status, Some(result)).await;
-        Ok(if applied == total { Fixed::Yes } else { Fixed::No })
+        let fixed = match applied {
+            0 => Fixed::No,
+            applied if applied == total => Fixed::Yes,
+            _ => Fixed::InPart,
+        };
+        if is_stopped {
+            self.outcome.count(fixed);
+            return Err(cancelled());
+        }
+        Ok(fixed)
     }
 
     /// Proposes a change. Returns whether the change is approved.
@@ -330,24 +357,25 @@ impl<'a> RulesRun<'a> {
         }
     }
 
-    /// Applies approved changes. Returns the number of applied changes, and the errors of the others.
-    async fn apply(&mut self, incident: &Incident, approved: Vec<Proposal>) -> Result<(usize, Vec<String>), Fault> {
+    /// Applies approved changes until the run must end. Returns the number of applied changes, and the errors of those
+    /// that could not be applied.
+    async fn apply(
+        &mut self,
+        incident: &Incident,
+        approved: Vec<Proposal>,
+    ) -> Result<(usize, Vec<WorkspaceError>), Fault> {
         let (mut applied, mut errors) = (0, Vec::new());
         for proposal in approved {
             if self.run.is_stopped() {
-                return Err(cancelled());
+                break;
             }
-            let path = proposal.file_path.as_str().to_owned();
             let workspace = Arc::clone(&self.workspace);
             match blocking(move || workspace.apply(&proposal)).await? {
                 Ok(()) => applied += 1,
-                Err(error) if error.kind() == ErrorKind::Denied => return Err(workspace_denied(&error)),
                 Err(error) => {
-                    let details = error.to_string();
-                    let action = "Find the incidents again, and request the fix again";
-                    self.error("FILE_MODIFICATION_FAILED", incident, &details, action).await;
-                    self.failed_files.push(json!({ "file_path": path, "details": details }));
-                    errors.push(details);
+                    self.error("FILE_MODIFICATION_FAILED", incident, &error.to_string(), error.remedy()).await;
+                    self.failed_files.push(error.clone());
+                    errors.push(error);
                 }
             }
         }
@@ -392,14 +420,6 @@ impl<'a> RulesRun<'a> {
         };
         self.run.stream.send(content).await;
     }
-}
-
-/// The result of one incident.
-enum Fixed {
-    Yes,
-    No,
-    /// The rule finds no place in the workspace.
-    WithoutPlace,
 }
 
 /// Returns the indices of the incidents in the order in which they are fixed. The incidents of one file are fixed from

@@ -6,7 +6,7 @@ use kaiak::rules;
 use portway::stdio;
 
 use super::report::Report;
-use super::{Failure, open};
+use super::{Failure, binary_files, open};
 use crate::arguments::FindArguments;
 
 /// Runs the command.
@@ -26,11 +26,8 @@ pub(crate) fn run(arguments: &FindArguments) -> Result<(), Failure> {
         writeln!(output, "{line}")?;
     }
     output.flush()?;
-    report.note(&format!(
-        "{} incidents of {} rules in {} files",
-        findings.incidents.len(),
-        rules.rules().len(),
-        findings.files
-    ));
+    let (incidents, rules, files) = (findings.incidents.len(), rules.rules().len(), findings.files);
+    let binary = binary_files(findings.binary_files);
+    report.note(&format!("{incidents} incidents of {rules} rules in {files} files{binary}"));
     Ok(())
 }

@@ -10,13 +10,13 @@ use kaiak::workspace::{Workspace, WorkspaceError};
 use portway::stdio;
 
 use super::report::Report;
-use super::{Failure, open};
+use super::{Failure, binary_files, open};
 use crate::arguments::FixArguments;
 
 /// The number of threads that write files.
 const WRITERS: usize = 16;
 
-/// Runs the command. A file that cannot be written is an error after all other files were written.
+/// Runs the command. If files cannot be written, the others are written, and the command fails.
 pub(crate) fn run(arguments: &FixArguments) -> Result<(), Failure> {
     let report = Report::new(arguments.common.quiet);
     report.progress("reading the rules");
@@ -35,6 +35,9 @@ pub(crate) fn run(arguments: &FixArguments) -> Result<(), Failure> {
     for left in &plan.left {
         report.warn(left);
     }
+    for blocked in &plan.blocked {
+        report.warn(blocked);
+    }
     let count = plan.proposals.len();
     let written = if arguments.dry_run {
         plan.proposals.iter().map(|_| Ok(())).collect()
@@ -43,6 +46,7 @@ pub(crate) fn run(arguments: &FixArguments) -> Result<(), Failure> {
     };
     let mut output = BufWriter::new(stdio::stdout());
     let mut failed = 0;
+    let blocked = plan.blocked.len();
     for (proposal, written) in plan.proposals.iter().zip(written) {
         match written {
             Ok(()) => output.write_all(proposal.diff.as_bytes())?,
@@ -55,11 +59,13 @@ pub(crate) fn run(arguments: &FixArguments) -> Result<(), Failure> {
     output.flush()?;
     report.clear();
     let done = if arguments.dry_run { "would change" } else { "changed" };
-    report.note(&format!("{done} {} files, left {} places", count - failed, plan.left.len()));
-    match failed {
+    let binary = binary_files(plan.binary_files);
+    report.note(&format!("{done} {} files, left {} places{binary}", count - failed, plan.left.len()));
+    let verb = if arguments.dry_run { "cannot be" } else { "were not" };
+    match failed + blocked {
         0 => Ok(()),
-        1 => Err(Failure::Message("one file was not written".to_owned())),
-        _ => Err(Failure::Message(format!("{failed} files were not written"))),
+        1 => Err(Failure::Message(format!("one file {} written", verb.replace("were", "was")))),
+        failed => Err(Failure::Message(format!("{failed} files {verb} written"))),
     }
 }
 

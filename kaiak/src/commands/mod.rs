@@ -35,6 +35,16 @@ impl From<io::Error> for Failure {
     }
 }
 
+/// Returns the part of the last line of a command that has the number of binary files. Without such files, the part is
+/// empty.
+fn binary_files(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        1 => "; of one binary file, only the path was searched".to_owned(),
+        _ => format!("; of {count} binary files, only the paths were searched"),
+    }
+}
+
 /// Loads the rules and opens the workspace. Prints the warnings of the rules.
 fn open(arguments: &CommonArguments, report: &Report) -> Result<(RuleSet, Workspace), Failure> {
     let (mut rules, warnings) = RuleSet::load(&arguments.rules).map_err(Failure::of)?;
@@ -45,6 +55,7 @@ fn open(arguments: &CommonArguments, report: &Report) -> Result<(RuleSet, Worksp
             report.warn(warning);
         }
     }
+    rules.check_not_empty().map_err(Failure::of)?;
     if !arguments.rule.is_empty() {
         for id in &arguments.rule {
             if !rules.rules().any(|rule| rule.id() == id) {

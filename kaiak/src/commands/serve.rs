@@ -25,10 +25,12 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "DIR")]
     rules: Vec<PathBuf>,
     /// The time that the client has to answer a question
-    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = value_parser!(u64).range(1..=86_400))]
+    #[arg(long, value_name = "SECONDS", default_value_t = kaiak::serve::INTERACTION_SECONDS)]
+    #[arg(value_parser = value_parser!(u64).range(1..=86_400))]
     interaction_timeout: u64,
     /// The maximum number of sessions
-    #[arg(long, value_name = "N", default_value_t = 1_024, value_parser = value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = kaiak::serve::MAX_SESSIONS)]
+    #[arg(value_parser = value_parser!(u32).range(1..))]
     max_sessions: u32,
     /// The least severity that is logged to standard error
     #[arg(long, value_name = "LEVEL", default_value = "warn", value_parser = ["error", "warn", "info", "debug"])]

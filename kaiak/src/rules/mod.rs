@@ -8,4 +8,4 @@ mod ruleset;
 
 pub use self::finder::{Findings, Incident, Severity, find};
 pub use self::fix::{FixError, FixOptions, FixPlan, Left, Operation, Proposal, Risk, Target, plan_fix};
-pub use self::ruleset::{LoadError, Rule, RuleSet, Warning};
+pub use self::ruleset::{LoadError, NoRules, Rule, RuleSet, Warning};

@@ -10,19 +10,21 @@ use rustix::io::Errno;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The path is outside of the workspace, is not a regular file, or has an invalid form. The contract reports it as
-    /// -32002.
+    /// The path is outside of the workspace, is not a regular file, or has an invalid form. If the path belongs to an
+    /// incident, the contract reports this kind as -32002.
     Denied,
     /// The file or the folder does not exist.
     NotFound,
-    /// The file has changed since it was read. The contract reports this kind, and all kinds after it, as -32012.
+    /// The file has changed since it was read.
     Changed,
     /// A new file was to be created, and a file with its name exists.
     Exists,
     /// The file is larger than [`MAX_FILE_BYTES`](super::MAX_FILE_BYTES).
     TooLarge,
-    /// The file is binary, or is not UTF-8.
+    /// The file is text in another encoding than UTF-8.
     NotText,
+    /// The file is binary: it contains NUL, and has no byte order mark of UTF-16.
+    Binary,
     /// A search in the file has taken too long.
     TooSlow,
     /// The mode of the file forbids all users to write it.
@@ -32,7 +34,7 @@ pub enum ErrorKind {
 }
 
 /// An operation on a file of a workspace that was not executed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct WorkspaceError {
     kind: ErrorKind,
     path: String,
@@ -63,6 +65,19 @@ impl WorkspaceError {
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.kind
+    }
+
+    /// Returns the remedy for the user, as the contract sends it in `suggested_action`.
+    pub(crate) const fn remedy(&self) -> &'static str {
+        match self.kind {
+            ErrorKind::Denied => "Name a regular file that the patterns of the workspace select",
+            ErrorKind::NotFound | ErrorKind::Changed => "Find the incidents again, and request the fix again",
+            ErrorKind::Exists => "Move or remove the other file, and request the fix again",
+            ErrorKind::TooLarge | ErrorKind::Binary | ErrorKind::TooSlow => "Fix this file by hand",
+            ErrorKind::NotText => "Convert the file to UTF-8, and request the fix again",
+            ErrorKind::ReadOnly => "Allow writing, and request the fix again",
+            ErrorKind::Io => "Remove the cause of the error, and request the fix again",
+        }
     }
 
     /// Returns the path as the caller wrote it, or relative to the root of the workspace. A long path is cut.

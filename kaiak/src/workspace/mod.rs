@@ -16,18 +16,19 @@ use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Dir, FileType, Mode, OFlags, fstat, openat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, openat, statat};
+use rustix::io::Errno;
 
 pub use self::error::{ErrorKind, WorkspaceError};
 pub use self::path::{MAX_PATH_CHARS, RelativePath};
 use self::patterns::Patterns;
+
 pub use self::patterns::{DEFAULT_EXCLUDE, DEFAULT_INCLUDE};
+pub(crate) use self::write::check_size;
+use crate::limits::{self, MAX_FOLDER_DEPTH};
 
 /// Maximum size in bytes of a file that is read or edited.
-pub const MAX_FILE_BYTES: u64 = 2 * 1024 * 1024;
-
-/// Maximum depth of folders in a search.
-const MAX_DEPTH: usize = 128;
+pub const MAX_FILE_BYTES: u64 = limits::MAX_FILE_BYTES;
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
@@ -46,7 +47,12 @@ impl Workspace {
     /// # Errors
     /// If `root` is not a folder that can be opened, or if a pattern is not a glob.
     pub fn open(root: &Path, include: &[String], exclude: &[String]) -> Result<Self, WorkspaceError> {
-        let failed = |error| WorkspaceError::system(root.display().to_string(), "open", error);
+        let failed = |error: std::io::Error| match Errno::from_io_error(&error) {
+            Some(Errno::NOTDIR) => {
+                WorkspaceError::new(ErrorKind::Denied, root.display().to_string(), "the workspace must be a folder")
+            }
+            _ => WorkspaceError::system(root.display().to_string(), "open", error),
+        };
         let default: Vec<_> = DEFAULT_INCLUDE.iter().map(|pattern| (*pattern).to_owned()).collect();
         let patterns = Patterns::new(if include.is_empty() { &default } else { include }, exclude)?;
         let real = fs::canonicalize(root).map_err(failed)?;
@@ -83,6 +89,18 @@ impl Workspace {
     #[must_use]
     pub fn matches(&self, path: &RelativePath) -> bool {
         self.patterns.matches(path.as_str())
+    }
+
+    /// Checks that the patterns select a file.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Denied`] if they do not.
+    pub fn check_included(&self, path: &RelativePath) -> Result<(), WorkspaceError> {
+        if self.matches(path) {
+            return Ok(());
+        }
+        let message = "the patterns of the workspace must include the file";
+        Err(WorkspaceError::new(ErrorKind::Denied, path.as_str(), message))
     }
 
     /// Returns the `file` URI of a file.
@@ -124,7 +142,7 @@ impl Workspace {
             let child = path.join(std::ffi::OsStr::from_bytes(name));
             let kind = match entry.file_type() {
                 // Some file systems do not report the type.
-                FileType::Unknown => rustix::fs::statat(&folder, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)
+                FileType::Unknown => statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)
                     .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
                 kind => kind,
             };
@@ -142,7 +160,13 @@ impl Workspace {
                 if self.patterns.matches(relative.as_str()) {
                     files.push(relative);
                 }
-            } else if depth < MAX_DEPTH && !self.patterns.excludes_folder(relative.as_str()) {
+            } else if !self.patterns.excludes_folder(relative.as_str()) {
+                if depth >= MAX_FOLDER_DEPTH {
+                    let message =
+                        format!("folders must be nested at most {MAX_FOLDER_DEPTH} deep, so this folder is skipped");
+                    problems.push(WorkspaceError::new(ErrorKind::Denied, relative.as_str(), message));
+                    continue;
+                }
                 let opened = openat(&folder, name, FOLDER, Mode::empty())
                     .map_err(|error| WorkspaceError::system(relative.as_str(), "open", error));
                 let searched = opened.and_then(|opened| self.search(opened, &child, depth + 1, files, problems));
@@ -150,6 +174,16 @@ impl Workspace {
             }
         }
         Ok(())
+    }
+
+    /// Checks that a path names a regular file.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Denied`] if the path has become a link or is not a regular file, [`ErrorKind::NotFound`], or
+    /// [`ErrorKind::Io`].
+    pub fn check_file(&self, path: &RelativePath) -> Result<(), WorkspaceError> {
+        let (folder, name) = self.folder_of(path)?;
+        regular_file(&folder, name, path).map(drop)
     }
 
     /// Reads a file.
@@ -165,14 +199,18 @@ impl Workspace {
     /// Reads a file of text.
     ///
     /// # Errors
-    /// As [`Workspace::read`], and [`ErrorKind::NotText`] if the file is not UTF-8 or contains NUL.
+    /// The errors of [`Workspace::read`], [`ErrorKind::Binary`], and [`ErrorKind::NotText`] if the file is not UTF-8.
     pub fn read_text(&self, path: &RelativePath) -> Result<String, WorkspaceError> {
-        let not_text = || WorkspaceError::new(ErrorKind::NotText, path.as_str(), "the file must be text in UTF-8");
         let bytes = self.read(path)?;
-        if bytes.contains(&0) {
-            return Err(not_text());
+        if bytes.contains(&0) && !bytes.starts_with(&[0xff, 0xfe]) && !bytes.starts_with(&[0xfe, 0xff]) {
+            return Err(WorkspaceError::new(
+                ErrorKind::Binary,
+                path.as_str(),
+                "the file must be text, got a binary file",
+            ));
         }
-        String::from_utf8(bytes).map_err(|_| not_text())
+        let not_text = |_| WorkspaceError::new(ErrorKind::NotText, path.as_str(), "the file must be text in UTF-8");
+        String::from_utf8(bytes).map_err(not_text)
     }
 
     /// Opens the folder of a file. Returns the folder and the name of the file.
@@ -187,15 +225,26 @@ impl Workspace {
     }
 }
 
-/// Reads the regular file `name` in `folder`. Returns its bytes and its mode.
-fn read_in(folder: impl AsFd, name: &str, path: &RelativePath) -> Result<(Vec<u8>, rustix::fs::Stat), WorkspaceError> {
+/// Returns the state of the regular file `name` in `folder`.
+fn regular_file(folder: impl AsFd, name: &str, path: &RelativePath) -> Result<Stat, WorkspaceError> {
+    let stat = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
+        .map_err(|error| WorkspaceError::system(path.as_str(), "read", error))?;
+    if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile { Ok(stat) } else { Err(not_regular(path)) }
+}
+
+fn not_regular(path: &RelativePath) -> WorkspaceError {
+    WorkspaceError::new(ErrorKind::Denied, path.as_str(), "the path must name a regular file")
+}
+
+/// Reads the regular file `name` in `folder`. Returns its bytes and its state.
+fn read_in(folder: impl AsFd, name: &str, path: &RelativePath) -> Result<(Vec<u8>, Stat), WorkspaceError> {
     let failed = |error| WorkspaceError::system(path.as_str(), "read", error);
     // Without `NONBLOCK`, opening a pipe would wait for its writer.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = openat(folder, name, flags, Mode::empty()).map_err(|error| failed(error.into()))?;
     let stat = fstat(&file).map_err(|error| failed(error.into()))?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-        return Err(WorkspaceError::new(ErrorKind::Denied, path.as_str(), "the path must name a regular file"));
+        return Err(not_regular(path));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(stat.st_size).unwrap_or(0).min(MAX_FILE_BYTES as usize + 1));
     File::from(file).take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;

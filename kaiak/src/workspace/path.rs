@@ -8,11 +8,10 @@ use std::path::{Component, Path, PathBuf};
 
 use super::error::{ErrorKind, WorkspaceError};
 
-/// Maximum number of characters in a path.
-pub const MAX_PATH_CHARS: usize = 4_096;
+use crate::limits::{MAX_PATH_CHARACTERS, MAX_SHOWN_CHARACTERS};
 
-/// Maximum number of characters of a path that an error repeats.
-const MAX_SHOWN_CHARS: usize = 200;
+/// Maximum number of characters in a path.
+pub const MAX_PATH_CHARS: usize = MAX_PATH_CHARACTERS;
 
 /// The path of a file of a workspace, relative to its root, with `/` between the names. The path is UTF-8, is not
 /// empty, and has no component `.` or `..`. No component was a link when the path was resolved.
@@ -68,7 +67,7 @@ impl Display for RelativePath {
 
 /// Returns the beginning of a path of another program, for an error.
 fn shown(path: &str) -> String {
-    match path.char_indices().nth(MAX_SHOWN_CHARS) {
+    match path.char_indices().nth(MAX_SHOWN_CHARACTERS) {
         Some((end, _)) => format!("{}…", path.get(..end).unwrap_or_default()),
         None => path.to_owned(),
     }

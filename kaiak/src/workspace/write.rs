@@ -6,21 +6,22 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{AtFlags, Gid, Mode, OFlags, Stat, Uid, fchmod, fchown, openat, renameat, statat, unlinkat};
+use rustix::fs::{
+    Access, AtFlags, Gid, Mode, OFlags, Stat, Uid, accessat, fchmod, fchown, openat, renameat, statat, unlinkat,
+};
 use rustix::io::Errno;
 
 use super::error::{ErrorKind, WorkspaceError};
 use super::path::RelativePath;
-use super::{MAX_FILE_BYTES, Workspace, read_in};
+use super::{MAX_FILE_BYTES, Workspace, read_in, regular_file};
+
+use crate::limits::MAX_NAME_ATTEMPTS;
 
 /// The mode of a new file, from which the system removes the bits of the umask.
 const NEW_FILE_MODE: u32 = 0o666;
 
 /// The bits of a mode that are copied to the new content of a file.
 const MODE_BITS: u32 = 0o7777;
-
-/// Maximum number of attempts to find an unused name for a temporary file.
-const ATTEMPTS: u32 = 64;
 
 static COUNTER: AtomicU64 = AtomicU64::new(0);
 
@@ -35,10 +36,7 @@ impl Workspace {
     /// [`ErrorKind::ReadOnly`], [`ErrorKind::TooLarge`], and the errors of [`Workspace::read`]. After an error, the
     /// file is unchanged.
     pub fn write(&self, path: &RelativePath, expected: Option<&[u8]>, content: &[u8]) -> Result<(), WorkspaceError> {
-        if content.len() as u64 > MAX_FILE_BYTES {
-            let message = format!("the new content must have at most {MAX_FILE_BYTES} bytes, got {}", content.len());
-            return Err(WorkspaceError::new(ErrorKind::TooLarge, path.as_str(), message));
-        }
+        check_size(path, content)?;
         let (folder, name) = self.folder_of(path)?;
         let old = expected.map(|expected| check_unchanged(&folder, name, path, expected)).transpose()?;
         let temporary = Temporary::create(folder.as_fd(), path, old.as_ref(), content)?;
@@ -76,11 +74,67 @@ impl Workspace {
         content: &[u8],
     ) -> Result<(), WorkspaceError> {
         let (folder, name) = self.folder_of(from)?;
+        check_size(to, content)?;
         let old = check_unchanged(&folder, name, from, expected)?;
         let (target, new_name) = self.folder_of(to)?;
         Temporary::create(target.as_fd(), to, Some(&old), content)?.create_new(new_name, to)?;
         self.delete(from, expected)
     }
+
+    /// Checks that an existing file can be changed or removed: it is a regular file, and its mode and its folder allow
+    /// it. The content is not compared.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ReadOnly`], [`ErrorKind::Io`], and the errors of [`Workspace::check_file`].
+    pub(crate) fn check_change(&self, path: &RelativePath) -> Result<(), WorkspaceError> {
+        let (folder, name) = self.folder_of(path)?;
+        check_mode(&regular_file(&folder, name, path)?, path)?;
+        check_folder(&folder, path)
+    }
+
+    /// Checks that a file can be created: its folder allows it, and the file does not exist. A missing folder is not an
+    /// error.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Exists`], and the errors of [`Workspace::check_change`].
+    pub(crate) fn check_create(&self, path: &RelativePath) -> Result<(), WorkspaceError> {
+        let (folder, name) = match self.folder_of(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            folder => folder?,
+        };
+        if statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
+            return Err(exists(path));
+        }
+        check_folder(&folder, path)
+    }
+}
+
+/// Checks that the content of a file is not too large.
+pub(crate) fn check_size(path: &RelativePath, content: &[u8]) -> Result<(), WorkspaceError> {
+    if content.len() as u64 <= MAX_FILE_BYTES {
+        return Ok(());
+    }
+    let message = format!("the new content must have at most {MAX_FILE_BYTES} bytes, got {}", content.len());
+    Err(WorkspaceError::new(ErrorKind::TooLarge, path.as_str(), message))
+}
+
+/// Checks that the mode of a file allows writing.
+fn check_mode(stat: &Stat, path: &RelativePath) -> Result<(), WorkspaceError> {
+    if Mode::from_raw_mode(stat.st_mode).bits() & 0o222 != 0 {
+        return Ok(());
+    }
+    let message = "the mode of the file must allow writing, got a read-only file";
+    Err(WorkspaceError::new(ErrorKind::ReadOnly, path.as_str(), message))
+}
+
+/// Checks that this process may write in the folder of a file. The new content of a file is a new file in its folder.
+fn check_folder(folder: impl AsFd, path: &RelativePath) -> Result<(), WorkspaceError> {
+    accessat(folder, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::empty())
+        .map_err(|error| WorkspaceError::system(path.as_str(), "write in the folder of", error))
+}
+
+fn exists(path: &RelativePath) -> WorkspaceError {
+    WorkspaceError::new(ErrorKind::Exists, path.as_str(), "no file with this path must exist")
 }
 
 /// Checks that the file has the content `expected`, and that its mode allows writing. Returns its state.
@@ -98,10 +152,7 @@ fn check_unchanged(
     if bytes != expected {
         return Err(changed());
     }
-    if Mode::from_raw_mode(stat.st_mode).bits() & 0o222 == 0 {
-        let message = "the mode of the file must allow writing, got a read-only file";
-        return Err(WorkspaceError::new(ErrorKind::ReadOnly, path.as_str(), message));
-    }
+    check_mode(&stat, path)?;
     Ok(stat)
 }
 
@@ -130,7 +181,7 @@ impl<'a> Temporary<'a> {
             let name = format!(".kaiak-{}-{count}.tmp", process::id());
             match openat(folder, &*name, flags, mode) {
                 Ok(file) => break (file, Self { folder, name, is_done: false }),
-                Err(Errno::EXIST) if attempts < ATTEMPTS => attempts += 1,
+                Err(Errno::EXIST) if attempts < MAX_NAME_ATTEMPTS => attempts += 1,
                 Err(error) => return Err(failed(error.into())),
             }
         };
@@ -155,12 +206,11 @@ impl<'a> Temporary<'a> {
 
     /// Takes the name `name`, which no file must have.
     fn create_new(mut self, name: &str, path: &RelativePath) -> Result<(), WorkspaceError> {
-        let exists = || WorkspaceError::new(ErrorKind::Exists, path.as_str(), "no file with this path must exist");
         // `link` does not replace a file. Some file systems have no links, so `rename` follows a check there.
         match rustix::fs::linkat(self.folder, &*self.name, self.folder, name, AtFlags::empty()) {
             Ok(()) => Ok(()),
-            Err(Errno::EXIST) => Err(exists()),
-            Err(_) if statat(self.folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok() => Err(exists()),
+            Err(Errno::EXIST) => Err(exists(path)),
+            Err(_) if statat(self.folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok() => Err(exists(path)),
             Err(_) => {
                 renameat(self.folder, &*self.name, self.folder, name)
                     .map_err(|error| WorkspaceError::system(path.as_str(), "create", error))?;

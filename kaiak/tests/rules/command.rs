@@ -85,6 +85,7 @@ fn find_prints_json_lines_and_everything_else_to_standard_error() {
 #[test]
 fn errors_name_the_argument_and_the_remedy() {
     let project = Project::new(&content_rule("a", "x")).with("f", "x");
+    fs::create_dir(project.root().join("../empty")).unwrap();
     for (arguments, code, part) in [
         (&["find", "."][..], 2, "--rules"),
         (&["find", "--rules", "missing", "."], 1, "missing"),
@@ -92,7 +93,9 @@ fn errors_name_the_argument_and_the_remedy() {
         (&["find", "--rules", "../rules", "--rule", "b", "."], 1, "the rule b must be"),
         (&["find", "--rules", "../rules", "--include", "a[", "."], 1, "a["),
         (&["fix", "--rules", "../rules", "."], 1, "no mechanical fix"),
-        (&["find", "--rules", "../rules", "f"], 1, "f"),
+        (&["find", "--rules", "../rules", "f"], 1, "f: the workspace must be a folder"),
+        (&["find", "--rules", "../empty", "."], 1, "at least one usable rule"),
+        (&["fix", "--rules", "../empty", "."], 1, "at least one usable rule"),
         (&["nothing"], 2, "nothing"),
     ] {
         let output = kaiak(arguments, &project.root());
@@ -117,6 +120,36 @@ fn a_file_that_cannot_be_written_is_an_error_after_the_others() {
     assert!(text(&output.stderr).contains("a: the mode of the file must allow writing"), "{}", text(&output.stderr));
     assert_eq!((project.read("a"), project.read("b")), ("old".to_owned(), "new".to_owned()));
     assert!(!text(&output.stdout).contains("a/a"));
+}
+
+#[test]
+fn a_fix_that_cannot_be_written_is_an_error_of_a_dry_run_too() {
+    let rules =
+        content_rule("a", "old") + "- ruleID: b\n  message: m\n  when:\n    builtin.file: {pattern: '^name.*'}\n";
+    let project = Project::new(&rules)
+        .with_fixes(
+            "- {ruleID: a, fixes: [{risk: low, replace: {text: old, with: longer}}]}\n\
+             - {ruleID: b, fixes: [{risk: low, rename-file: {pattern: '^name.*', with: other}}]}\n",
+        )
+        .with("large", "old".repeat(699_050))
+        .with("name1", "")
+        .with("name2", "");
+    let output = kaiak(&["fix", "--rules", "../rules", "--dry-run", "."], &project.root());
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(errors.contains("large: the new content must have at most 2097152 bytes"), "{errors}");
+    assert!(errors.contains("name2: the file must get a path of its own"), "{errors}");
+    assert!(errors.contains("error: 2 files cannot be written"), "{errors}");
+    assert!(text(&output.stdout).contains("rename from name1"));
+}
+
+#[test]
+fn the_number_of_binary_files_is_printed() {
+    let project = Project::new(&content_rule("a", "x")).with("f", "x").with("g", "x\0").with("h", b"x\xe9");
+    let output = kaiak(&["find", "--rules", "../rules", "."], &project.root());
+    let errors = text(&output.stderr);
+    assert!(errors.contains("1 incidents of 1 rules in 3 files; of one binary file, only the path was searched"));
+    assert!(errors.contains("warning: h: the file must be text in UTF-8"), "{errors}");
 }
 
 #[test]

@@ -153,16 +153,23 @@ fn long_messages_are_cut_to_the_limits_of_a_request() {
 }
 
 #[test]
-fn files_that_are_not_text_have_no_content() {
-    let project = Project::new(&content_rule("a", "x"))
+fn files_that_are_not_text_are_named_or_counted_and_are_found_by_their_paths() {
+    let file = "- ruleID: b\n  message: m\n  when:\n    builtin.file: {pattern: '^l.*'}\n";
+    let project = Project::new(&(content_rule("a", "x") + file))
         .with("binary", b"x\0")
         .with("latin1", b"x\xe9")
         .with("large", vec![b'x'; 2 * 1024 * 1024 + 1])
+        .with("utf16", b"\xff\xfex\0")
         .with("bom", "\u{feff}x");
-    assert_eq!(project.places(), [place("a", "bom", 1)]);
+    assert_eq!(project.places(), [place("a", "bom", 1), place("b", "large", None), place("b", "latin1", None)]);
     let findings = find(&project.load().0, &project.workspace()).unwrap();
     let problems: Vec<_> = findings.problems.iter().map(ToString::to_string).collect();
-    assert_eq!(problems, ["large: the file must have at most 2097152 bytes"]);
+    let expected = [
+        "large: the file must have at most 2097152 bytes",
+        "latin1: the file must be text in UTF-8",
+        "utf16: the file must be text in UTF-8",
+    ];
+    assert_eq!((problems, findings.binary_files), (expected.map(str::to_owned).to_vec(), 1));
 }
 
 #[test]
@@ -184,4 +191,16 @@ fn a_search_whose_time_is_quadratic_ends_and_names_the_rule() {
     let problems: Vec<_> = findings.problems.iter().map(ToString::to_string).collect();
     assert_eq!(problems, ["a.txt: the search of the rule slow takes too long, so the file is skipped"]);
     assert_eq!(findings.incidents.len(), 1);
+}
+
+#[test]
+fn a_folder_that_is_too_deep_is_named() {
+    let path = |depth: usize| format!("{}x", "d/".repeat(depth));
+    let project = Project::new(&content_rule("a", "x")).with(&path(128), "x").with(&path(129), "x");
+    let findings = find(&project.load().0, &project.workspace()).unwrap();
+    let paths: Vec<_> = findings.incidents.iter().map(|incident| incident.path.as_str()).collect();
+    assert_eq!(paths, [path(128)]);
+    let problems: Vec<_> = findings.problems.iter().map(ToString::to_string).collect();
+    let message = "folders must be nested at most 128 deep, so this folder is skipped";
+    assert_eq!(problems, [format!("{}: {message}", path(129).trim_end_matches("/x"))]);
 }

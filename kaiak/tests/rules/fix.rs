@@ -241,3 +241,15 @@ fn many_places_in_one_file_are_all_fixed() {
     project.fix();
     assert_eq!(project.read("x"), text.replace("old", "new"));
 }
+
+#[test]
+fn rules_that_change_the_results_of_each_other_leave_the_file() {
+    let fixes = "- {ruleID: a, fixes: [{risk: low, replace: {text: one, with: two}}]}\n\
+                 - {ruleID: b, fixes: [{risk: low, replace: {text: two, with: one}}]}\n";
+    let project =
+        Project::new(&(content_rule("a", "one") + &content_rule("b", "two"))).with_fixes(fixes).with("x", "one");
+    let left = project.fix();
+    assert_eq!(left.len(), 2, "{left:?}");
+    assert!(left.iter().all(|left| left.contains("the file was not changed")), "{left:?}");
+    assert_eq!(project.read("x"), "one");
+}

@@ -1,6 +1,7 @@
 //! Loading rules: rules that are skipped, files that are omitted, and tables of fixes.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -117,5 +118,77 @@ fn an_invalid_entry_of_a_table_is_omitted_with_a_warning() {
         let (reasons, count) = warnings(&project);
         assert_eq!((count, reasons.len()), (1, 1), "{entry}: {reasons:?}");
         assert!(reasons[0].contains(reason), "{entry}: {reasons:?}");
+    }
+}
+
+#[test]
+fn a_reference_to_a_missing_group_is_an_error_because_it_would_delete_text() {
+    for (fix, group) in [
+        ("replace: {pattern: '(a)b', with: '$9'}", Some("`9`")),
+        ("replace: {pattern: '(a)b', with: '$1c'}", Some("`1c`")),
+        ("replace: {pattern: '(?P<x>a)b', with: '${y}'}", Some("`y`")),
+        ("rename-file: {pattern: '(a)', with: '$2'}", Some("`2`")),
+        ("replace: {pattern: '(?P<x>a)b', with: '$0 $1 ${1}c $x ${x} $$9 $ ${'}", None),
+        ("replace: {text: 'a', with: '$9'}", None),
+    ] {
+        let fixes = format!("- ruleID: a\n  fixes: [{{risk: low, {fix}}}]\n");
+        let (reasons, _) = warnings(&Project::new(&content_rule("a", "x")).with_fixes(&fixes));
+        assert_eq!(reasons.len(), usize::from(group.is_some()), "{fix}: {reasons:?}");
+        assert!(reasons.iter().all(|reason| reason.contains(group.unwrap_or_default())), "{reasons:?}");
+    }
+}
+
+#[test]
+fn a_warning_repeats_only_the_beginning_of_an_invalid_value() {
+    let long = "secret ".repeat(1_000);
+    for text in [
+        long.clone(),
+        format!("- ruleID: a\n  effort: {long}\n  when: {{}}\n"),
+        format!("- ruleID: {long}\n  when: {{}}\n"),
+        format!("- ruleID: a\n  message: m\n  when: {{builtin.filecontent: {{pattern: '({long}'}}}}\n"),
+        format!("- ruleID: a\n  message: m\n  when: {{'{long}': {{}}}}\n"),
+    ] {
+        let (reasons, count) = warnings(&Project::new(&text));
+        assert_eq!((count, reasons.len()), (0, 1), "{reasons:?}");
+        assert!(reasons[0].len() < 600, "{}", reasons[0]);
+    }
+    let (reasons, _) = warnings(&Project::new("root:x:0:0"));
+    assert_eq!(reasons, ["None the file is skipped: it must be a list, got a text"]);
+    let fixes = format!("- {{ruleID: a, fixes: [{{risk: '{long}', delete-line: true}}]}}\n");
+    let (reasons, _) = warnings(&Project::new(&content_rule("a", "x")).with_fixes(&fixes));
+    assert!(reasons.len() == 1 && reasons[0].len() < 600, "{reasons:?}");
+}
+
+#[test]
+fn a_file_that_cannot_be_a_rule_is_skipped_with_a_warning() {
+    let project = Project::new(&content_rule("a", "x"));
+    symlink("missing", project.rules().join("dangling.yaml")).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, project.rules().join("pipe.yaml"), rustix::fs::Mode::RUSR).unwrap();
+    fs::create_dir_all(project.rules().join("deep/".repeat(20))).unwrap();
+    let (mut reasons, count) = warnings(&project);
+    reasons.sort();
+    assert_eq!((count, reasons.len()), (1, 3), "{reasons:?}");
+    for (reason, part) in reasons.iter().zip(["file is skipped", "file is skipped", "folder is skipped"]) {
+        assert!(reason.contains(part), "{reasons:?}");
+    }
+}
+
+#[test]
+fn a_file_of_rules_that_is_too_large_is_skipped_with_a_warning() {
+    for (bytes, expected) in [(16 * 1_048_576, 1), (16 * 1_048_576 + 1, 0)] {
+        let mut text = content_rule("a", "x");
+        text.push_str(&format!("#{}", "c".repeat(bytes - text.len() - 1)));
+        let (reasons, count) = warnings(&Project::new(&text));
+        assert_eq!((count, reasons.len()), (expected, 1 - expected), "{reasons:?}");
+    }
+}
+
+#[test]
+fn a_rule_whose_conditions_are_nested_too_deep_is_skipped_with_a_warning() {
+    for (depth, expected) in [(16, 1), (17, 0)] {
+        let condition = format!("{}builtin.file: {{pattern: a}}{}", "or: [{".repeat(depth), "}]".repeat(depth));
+        let (reasons, count) =
+            warnings(&Project::new(&format!("- ruleID: a\n  message: m\n  when: {{{condition}}}\n")));
+        assert_eq!((count, reasons.len()), (expected, 1 - expected), "{reasons:?}");
     }
 }

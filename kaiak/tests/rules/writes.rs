@@ -156,3 +156,37 @@ fn each_operation_of_a_proposal_is_applied() {
     assert!(Proposal::new(b.clone(), Some(b.clone()), bytes("b"), bytes("b"), Risk::Low).is_none());
     assert!(Proposal::new(b, None, None, None, Risk::Low).is_none());
 }
+
+#[test]
+fn a_write_separates_a_file_from_its_hard_links() {
+    let (_folder, root, workspace) = workspace();
+    let outside = TempDir::new().unwrap();
+    fs::hard_link(root.join("a/b.txt"), outside.path().join("link")).unwrap();
+    workspace.write(&path(&workspace, "a/b.txt"), Some(b"old"), b"new").unwrap();
+    assert_eq!(fs::read(root.join("a/b.txt")).unwrap(), b"new");
+    assert_eq!(fs::read(outside.path().join("link")).unwrap(), b"old");
+}
+
+#[test]
+fn a_proposal_that_cannot_be_executed_fails_its_check() {
+    let (_folder, root, workspace) = workspace();
+    let (b, c) = (path(&workspace, "a/b.txt"), path(&workspace, "a/c.txt"));
+    let bytes = |text: &str| Some(text.as_bytes().to_vec());
+    let change = Proposal::new(b.clone(), None, bytes("old"), bytes("new"), Risk::Low).unwrap();
+    let rename = Proposal::new(b.clone(), Some(c.clone()), bytes("old"), bytes("old"), Risk::Low).unwrap();
+    let create = Proposal::new(c, None, None, bytes("c"), Risk::Low).unwrap();
+    for proposal in [&change, &rename, &create] {
+        workspace.check(proposal).unwrap();
+    }
+    fs::write(root.join("a/c.txt"), "c").unwrap();
+    fs::set_permissions(root.join("a/b.txt"), Permissions::from_mode(0o444)).unwrap();
+    assert_eq!(workspace.check(&change).unwrap_err().kind(), ErrorKind::ReadOnly);
+    assert_eq!(workspace.check(&create).unwrap_err().kind(), ErrorKind::Exists);
+    fs::set_permissions(root.join("a/b.txt"), Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(workspace.check(&rename).unwrap_err().kind(), ErrorKind::Exists);
+    let limit = usize::try_from(MAX_FILE_BYTES).unwrap();
+    let large = Proposal::new(b, None, bytes("old"), Some(vec![b'x'; limit + 1]), Risk::Low).unwrap();
+    assert_eq!(workspace.check(&large).unwrap_err().kind(), ErrorKind::TooLarge);
+    fs::remove_dir_all(root.join("a")).unwrap();
+    assert_eq!(workspace.check(&change).unwrap_err().kind(), ErrorKind::NotFound);
+}

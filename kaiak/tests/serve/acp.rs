@@ -1,79 +1,13 @@
 //! `kaiak/generate_fix` with the backend `acp`: agents of Node, with the behaviour of real agents and of broken ones.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Client, SESSION, Server, command, fix, folder, start, wait_until};
-
-const SERVLET: &str = "import javax.servlet.Filter;\n\nclass A {}\n";
-const FIXED_SERVLET: &str = "import jakarta.servlet.Filter;\n\nclass A {}\n";
-
-/// Returns whether Node can be started. Without Node, the tests of agents test nothing.
-pub(crate) fn has_node() -> bool {
-    is_available(Command::new("node").arg("--version").output().is_ok(), "`node` is not in PATH")
-}
-
-/// Returns `is_found`, and prints `reason` if it is false. With `KAIAK_NEEDS_PROGRAMS`, which `cargo xtask test --only
-/// kaiak` sets, the test fails instead.
-pub(crate) fn is_available(is_found: bool, reason: &str) -> bool {
-    assert!(is_found || std::env::var_os("KAIAK_NEEDS_PROGRAMS").is_none(), "{reason}");
-    if !is_found {
-        println!("nothing is tested: {reason}");
-    }
-    is_found
-}
-
-/// The path of the scripted agent.
-pub(crate) fn scripted() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve/agents/scripted.mjs")
-}
-
-/// Starts the server with the scripted agent, in a workspace with one file.
-pub(crate) fn agent(behaviour: &str) -> (Server, Client) {
-    agent_with(behaviour, &[])
-}
-
-fn agent_with(behaviour: &str, options: &[&str]) -> (Server, Client) {
-    let folder = folder();
-    let mut command = command(&folder);
-    command.args(["serve", "--stdio", "--backend", "acp"]).args(options).args(["--", "node"]).arg(scripted());
-    command.arg(behaviour).arg(folder.path().join("log")).env("TMPDIR", temporary(&folder));
-    let (server, client) = start(folder, command);
-    server.put("src/A.java", SERVLET);
-    (server, client)
-}
-
-/// Creates the folder for the private copies.
-pub(crate) fn temporary(folder: &tempfile::TempDir) -> PathBuf {
-    let path = folder.path().join("tmp");
-    fs::create_dir_all(&path).unwrap();
-    path
-}
-
-pub(crate) fn log(server: &Server) -> String {
-    fs::read_to_string(server.folder.path().join("log")).unwrap_or_default()
-}
-
-pub(crate) fn copies(server: &Server) -> usize {
-    fs::read_dir(server.folder.path().join("tmp")).unwrap().count()
-}
-
-pub(crate) fn contents<'a>(notifications: &'a [Value], name: &str) -> Vec<&'a Value> {
-    let method = format!("kaiak/stream/{name}");
-    let found = notifications.iter().filter(|notification| notification["method"] == method);
-    found.map(|notification| &notification["params"]["content"]).collect()
-}
-
-pub(crate) fn generate(client: &mut Client) -> u64 {
-    client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]))
-}
-
-fn summary(notifications: &[Value]) -> String {
-    contents(notifications, "system").last().unwrap()["message"].as_str().unwrap().to_owned()
-}
+use crate::harness::{
+    FIXED_SERVLET, SERVLET, SESSION, agent, agent_with, contents, fix, has_node, log, summary, wait_until,
+};
 
 fn statuses(notifications: &[Value]) -> Vec<&str> {
     contents(notifications, "tool_call").iter().map(|content| content["status"].as_str().unwrap()).collect()
@@ -85,7 +19,7 @@ fn k21_the_parts_of_a_response_are_sent_and_then_the_whole_text_with_unknown_val
         return;
     }
     let (server, mut client) = agent("answer");
-    let id = generate(&mut client);
+    let id = client.generate(&["servlet-import"]);
     let (notifications, response) = client.run(id);
     assert_eq!(response["result"]["status"], "completed", "{response}");
     let content = |text, partial| json!({ "text": text, "partial": partial, "confidence": null, "tokens": null });
@@ -104,7 +38,7 @@ fn a_change_that_the_agent_makes_by_itself_reaches_the_workspace_only_after_its_
     }
     for approved in [false, true] {
         let (server, mut client) = agent("edit");
-        let id = generate(&mut client);
+        let id = client.generate(&["servlet-import"]);
         let proposal = client.notification("file_modification");
         assert_eq!((&proposal["file_path"], &proposal["operation"]), (&json!("src/A.java"), &json!("modify")));
         assert_eq!((&proposal["risk_level"], &proposal["requires_approval"]), (&json!("medium"), &json!(true)));
@@ -124,7 +58,7 @@ fn new_and_deleted_files_are_proposals_too() {
         return;
     }
     let (server, mut client) = agent("create");
-    let id = generate(&mut client);
+    let id = client.generate(&["servlet-import"]);
     let mut operations = Vec::new();
     for _ in 0..2 {
         let proposal = client.notification("file_modification");
@@ -145,7 +79,7 @@ fn the_permission_allow_needs_no_question_and_deny_discards_the_change() {
     for (permission, text) in [("allow", FIXED_SERVLET), ("deny", SERVLET)] {
         let (server, mut client) = agent("edit");
         client.configure(&json!({ "permissions": { "tool_permissions": { "write_file": permission } } }));
-        let id = generate(&mut client);
+        let id = client.generate(&["servlet-import"]);
         let (notifications, _) = client.run(id);
         assert_eq!(contents(&notifications, "user_interaction").len(), 0);
         assert_eq!(server.read("src/A.java"), text);
@@ -159,7 +93,7 @@ fn a_write_request_is_asked_before_its_answer() {
     }
     for approved in [false, true] {
         let (server, mut client) = agent("fs-write");
-        let id = generate(&mut client);
+        let id = client.generate(&["servlet-import"]);
         client.approve(approved);
         let (notifications, _) = client.run(id);
         assert_eq!(contents(&notifications, "user_interaction").len(), 0, "each change is asked once");
@@ -177,7 +111,7 @@ fn a_permission_for_a_tool_that_was_never_announced_is_a_question_and_its_change
     }
     for approved in [false, true] {
         let (server, mut client) = agent("permission");
-        let id = generate(&mut client);
+        let id = client.generate(&["servlet-import"]);
         let question = client.approve(approved);
         assert_eq!(question["interaction_type"], "file_approval");
         let (notifications, response) = client.run(id);
@@ -199,7 +133,7 @@ fn the_own_name_of_a_tool_selects_its_permission() {
     }
     let (server, mut client) = agent("named");
     client.configure(&json!({ "permissions": { "tool_permissions": { "replace": "deny", "write_file": "allow" } } }));
-    let id = generate(&mut client);
+    let id = client.generate(&["servlet-import"]);
     let (notifications, _) = client.run(id);
     assert_eq!(statuses(&notifications), ["pending", "denied"]);
     assert_eq!(contents(&notifications, "tool_call")[0]["tool_name"], "replace");
@@ -212,7 +146,7 @@ fn an_option_that_allows_always_is_never_chosen() {
         return;
     }
     let (server, mut client) = agent("always-only");
-    let id = generate(&mut client);
+    let id = client.generate(&["servlet-import"]);
     client.approve(true);
     let (notifications, _) = client.run(id);
     assert!(log(&server).contains(r#"permission {"outcome":"cancelled"}"#), "{}", log(&server));
@@ -228,7 +162,7 @@ fn an_agent_that_runs_a_denied_tool_is_stopped_and_its_changes_are_discarded() {
     client.configure(
         &json!({ "permissions": { "tool_permissions": { "shell_command": "deny", "write_file": "allow" } } }),
     );
-    let id = generate(&mut client);
+    let id = client.generate(&["servlet-import"]);
     let (notifications, response) = client.run(id);
     assert_eq!(response["result"]["status"], "completed", "{response}");
     assert_eq!(statuses(&notifications), ["pending", "denied"]);
@@ -243,7 +177,7 @@ fn too_many_tools_are_answered_with_32015_and_the_turn_is_cancelled() {
         return;
     }
     let (server, mut client) = agent("tools");
-    let id = generate(&mut client);
+    let id = client.generate(&["servlet-import"]);
     let (_, response) = client.run(id);
     assert_eq!(response["error"]["code"], -32015, "{response}");
     assert_eq!(response["error"]["data"]["field"], "tools.max_tool_calls");
@@ -256,7 +190,7 @@ fn the_output_and_the_parameters_of_a_tool_are_cut() {
         return;
     }
     let (_server, mut client) = agent("output");
-    let id = generate(&mut client);
+    let id = client.generate(&["servlet-import"]);
     let (notifications, _) = client.run(id);
     let calls = contents(&notifications, "tool_call");
     assert!(calls[0]["parameters"].to_string().len() < 70_000);
@@ -270,7 +204,7 @@ fn a_tool_that_the_agent_does_not_finish_fails_at_the_end_of_the_turn() {
         return;
     }
     let (_server, mut client) = agent("unfinished");
-    let id = generate(&mut client);
+    let id = client.generate(&["servlet-import"]);
     let (notifications, _) = client.run(id);
     assert_eq!(statuses(&notifications), ["pending", "executing", "failed"]);
 }
@@ -281,7 +215,7 @@ fn the_plan_of_an_agent_is_progress() {
         return;
     }
     let (_server, mut client) = agent("plan");
-    let id = generate(&mut client);
+    let id = client.generate(&["servlet-import"]);
     let (notifications, _) = client.run(id);
     let plans: Vec<_> =
         contents(&notifications, "progress").into_iter().filter(|content| content["phase"] == "plan").collect();
@@ -296,7 +230,7 @@ fn an_agent_reads_and_writes_nothing_outside_of_its_copy() {
     }
     let (server, mut client) = agent("outside");
     client.configure(&json!({ "permissions": { "tool_permissions": { "write_file": "allow" } } }));
-    let id = generate(&mut client);
+    let id = client.generate(&["servlet-import"]);
     client.run(id);
     let log = log(&server);
     assert_eq!(log.matches("refused").count(), 4, "{log}");
@@ -311,7 +245,7 @@ fn updates_before_the_session_and_after_the_turn_and_text_before_messages_do_no_
     for behaviour in ["early", "late", "banner"] {
         let (_server, mut client) = agent(behaviour);
         for _ in 0..2 {
-            let id = generate(&mut client);
+            let id = client.generate(&["servlet-import"]);
             let (notifications, response) = client.run(id);
             assert_eq!(response["result"]["status"], "completed", "{behaviour}: {response}");
             let texts: Vec<_> =
@@ -328,7 +262,7 @@ fn silence_rejects_a_permission_once() {
         return;
     }
     let (server, mut client) = agent_with("permission", &["--interaction-timeout", "1"]);
-    let id = generate(&mut client);
+    let id = client.generate(&["servlet-import"]);
     let (notifications, _) = client.run(id);
     assert_eq!(statuses(&notifications), ["pending", "timeout"]);
     assert!(log(&server).contains(r#"permission {"optionId":"no","outcome":"selected"}"#), "{}", log(&server));
@@ -348,8 +282,67 @@ fn custom_tools_are_servers_of_the_session_and_other_kinds_are_warnings() {
     let result = client.configure(&json!({ "tools": { "custom_tools": tools }, "model": { "temperature": 1 } }));
     let warnings = result["warnings"].to_string();
     assert!(warnings.contains("model.temperature") && warnings.contains("custom tool two"), "{warnings}");
-    let id = generate(&mut client);
+    let id = client.generate(&["servlet-import"]);
     client.response(id);
     let expected = r#""servers":[{"args":["a"],"command":"c","env":[{"name":"K","value":"v"}],"name":"one"}]"#;
     assert!(log(&server).contains(expected), "{}", log(&server));
+}
+
+#[test]
+fn a_change_of_a_file_that_cannot_be_written_is_reported_without_a_question() {
+    if !has_node() {
+        return;
+    }
+    for behaviour in ["edit", "fs-write", "permission"] {
+        let (server, mut client) = agent(behaviour);
+        let path = server.workspace().join("src/A.java");
+        fs::set_permissions(path, fs::Permissions::from_mode(0o444)).unwrap();
+        let id = client.generate(&["servlet-import"]);
+        let (notifications, response) = client.run(id);
+        assert_eq!(response["result"]["status"], "completed", "{behaviour}: {response}");
+        assert_eq!(contents(&notifications, "user_interaction").len(), 0, "{behaviour}");
+        let error = contents(&notifications, "error")[0];
+        assert_eq!(error["error_code"], "FILE_MODIFICATION_FAILED", "{behaviour}");
+        assert_eq!(error["suggested_action"], "Allow writing, and request the fix again");
+        assert_eq!(summary(&notifications), "0 of 1 incidents fixed, 1 not fixed");
+        assert_eq!(server.read("src/A.java"), SERVLET);
+    }
+}
+
+#[test]
+fn new_files_that_the_patterns_exclude_are_named_once() {
+    if !has_node() {
+        return;
+    }
+    let (server, mut client) = agent("create");
+    client.configure(&json!({
+        "workspace": { "include_patterns": ["src/*.java"] },
+        "permissions": { "tool_permissions": { "write_file": "allow" } },
+    }));
+    for is_first in [true, false] {
+        server.put("src/A.java", SERVLET);
+        let id = client.generate(&["servlet-import"]);
+        let (notifications, _) = client.run(id);
+        let message = "the patterns of the workspace exclude new files of the agent: src/new/deep/B.java";
+        let is_named = contents(&notifications, "system").iter().any(|system| system["message"] == message);
+        assert_eq!(is_named, is_first, "{notifications:#?}");
+        assert!(!server.workspace().join("src/new").exists());
+    }
+}
+
+#[test]
+fn an_incident_whose_file_is_missing_is_reported_without_a_turn() {
+    if !has_node() {
+        return;
+    }
+    let (server, mut client) = agent("edit");
+    let mut argument = fix(SESSION, &["servlet-import"]);
+    argument["incidents"][0]["uri"] = json!("src/missing.java");
+    let id = client.command("kaiak/generate_fix", &argument);
+    let (notifications, response) = client.run(id);
+    assert_eq!(response["result"]["status"], "completed", "{response}");
+    assert_eq!(contents(&notifications, "error")[0]["error_code"], "FILE_ACCESS_FAILED");
+    assert!(!log(&server).contains("prompt"), "{}", log(&server));
+    argument["incidents"][0]["uri"] = json!("src");
+    assert_eq!(client.call("kaiak/generate_fix", &argument)["error"]["code"], -32002);
 }

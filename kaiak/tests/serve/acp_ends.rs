@@ -4,8 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::acp::{agent, contents, copies, generate, has_node, log};
-use crate::harness::{SESSION, command, fix, folder, start, wait_until};
+use crate::harness::{SESSION, agent, command, contents, copies, fix, folder, has_node, log, start, wait_until};
 
 #[test]
 fn an_agent_that_exits_in_a_turn_is_answered_with_32603_and_is_started_again() {
@@ -13,14 +12,14 @@ fn an_agent_that_exits_in_a_turn_is_answered_with_32603_and_is_started_again() {
         return;
     }
     let (server, mut client) = agent("exit");
-    let id = generate(&mut client);
+    let id = client.generate(&["servlet-import"]);
     let (_, response) = client.run(id);
     assert_eq!(response["error"]["code"], -32603, "{response}");
     assert_eq!(response["error"]["data"]["reason"], "agent-exited");
     let details = response["error"]["data"]["details"].as_str().unwrap();
     assert!(details.contains("the model is on fire") && details.contains('3'), "{details}");
     server.put("fine", "");
-    let id = generate(&mut client);
+    let id = client.generate(&["servlet-import"]);
     let (_, response) = client.run(id);
     assert_eq!(response["result"]["status"], "completed", "{response}");
 }
@@ -34,7 +33,7 @@ fn an_agent_that_does_not_start_is_answered_with_32006_and_leaves_no_session() {
         [("no-start", "agent-exited", "no configuration"), ("login", "login-required", "An API key")]
     {
         let (server, mut client) = agent(behaviour);
-        let id = generate(&mut client);
+        let id = client.generate(&["servlet-import"]);
         let (_, response) = client.run(id);
         assert_eq!(response["error"]["code"], -32006, "{response}");
         assert_eq!(response["error"]["message"], "Agent initialization failed");
@@ -47,7 +46,7 @@ fn an_agent_that_does_not_start_is_answered_with_32006_and_leaves_no_session() {
     let mut command = command(&folder);
     command.args(["serve", "--stdio", "--backend", "acp", "--", "/no/such/agent"]);
     let (_server, mut client) = start(folder, command);
-    let id = generate(&mut client);
+    let id = client.generate(&["servlet-import"]);
     let response = client.response(id);
     assert_eq!(
         (&response["error"]["code"], &response["error"]["data"]["reason"]),
@@ -62,34 +61,66 @@ fn a_session_that_cannot_have_a_private_copy_is_answered_with_32001() {
     let mut command = command(&folder);
     command.args(["serve", "--stdio", "--backend", "acp", "--", "node"]).env("TMPDIR", "/no/such/folder");
     let (_server, mut client) = start(folder, command);
-    let id = generate(&mut client);
+    let id = client.generate(&["servlet-import"]);
     let response = client.response(id);
     assert_eq!(response["error"]["code"], -32001, "{response}");
     assert_eq!(response["error"]["data"]["reason"], "no-private-copy");
 }
 
 #[test]
-fn a_timeout_and_a_forced_deletion_cancel_the_turn_and_every_open_permission() {
+fn a_forced_deletion_cancels_the_turn_and_every_open_permission() {
     if !has_node() {
         return;
     }
-    for forced in [false, true] {
-        let (server, mut client) = agent("open-permission");
-        let mut argument = fix(SESSION, &["servlet-import"]);
-        argument["options"] = json!({ "max_processing_time": if forced { 60 } else { 2 } });
-        let id = client.command("kaiak/generate_fix", &argument);
-        client.notification("user_interaction");
-        if forced {
-            let deleted = client.call("kaiak/delete_session", &json!({ "session_id": SESSION, "force": true }));
-            let summary = &deleted["result"]["cleanup_summary"];
-            assert_eq!(summary["temp_files_removed"], 1, "{deleted}");
-            assert_eq!(copies(&server), 0);
-        }
-        let (_, response) = client.run(id);
-        assert_eq!(response["error"]["code"], if forced { -32004 } else { -32013 }, "{response}");
-        let log = log(&server);
-        assert!(log.contains("session/cancel") && log.contains(r#"permission {"outcome":"cancelled"}"#), "{log}");
+    let (server, mut client) = agent("open-permission");
+    let id = client.generate(&["servlet-import"]);
+    client.notification("user_interaction");
+    let deleted = client.call("kaiak/delete_session", &json!({ "session_id": SESSION, "force": true }));
+    let summary = &deleted["result"]["cleanup_summary"];
+    assert_eq!(summary["temp_files_removed"], 1, "{deleted}");
+    assert_eq!(copies(&server), 0);
+    let (_, response) = client.run(id);
+    assert_eq!(response["error"]["code"], -32004, "{response}");
+    let log = log(&server);
+    assert!(log.contains("session/cancel") && log.contains(r#"permission {"outcome":"cancelled"}"#), "{log}");
+}
+
+/// While a question is open, the clock stands still. So the permission is open only if it arrives after the timeout.
+#[test]
+fn a_timeout_is_answered_with_32013_and_cancels_the_turn_and_a_late_permission() {
+    if !has_node() {
+        return;
     }
+    let (server, mut client) = agent("permission-at-cancel");
+    let mut argument = fix(SESSION, &["servlet-import", "servlet-import"]);
+    argument["options"] = json!({ "max_processing_time": 3 });
+    let id = client.command("kaiak/generate_fix", &argument);
+    let (notifications, response) = client.run(id);
+    assert_eq!(response["error"]["code"], -32013, "{response}");
+    assert_eq!(response["error"]["message"], "Tool execution timeout");
+    assert_eq!(response["error"]["data"]["max_processing_time"], 3);
+    let log = log(&server);
+    assert!(log.contains("session/cancel") && log.contains(r#"permission {"outcome":"cancelled"}"#), "{log}");
+    let summary = contents(&notifications, "system").pop().unwrap()["message"].clone();
+    assert_eq!(summary, "0 of 2 incidents fixed, 0 not fixed, 2 not processed");
+    server.put("fine", "");
+    let id = client.generate(&["servlet-import"]);
+    assert_eq!(client.response(id)["result"]["status"], "completed");
+}
+
+#[test]
+fn a_signal_answers_a_request_whose_agent_does_not_stop() {
+    if !has_node() {
+        return;
+    }
+    let (mut server, mut client) = agent("hang-for-ever");
+    let id = client.generate(&["servlet-import"]);
+    client.notification("ai_response");
+    server.terminate();
+    let response = client.response(id);
+    assert_eq!(response["error"]["data"]["reason"], "server-ended", "{response}");
+    assert!(server.wait().success());
+    assert_eq!(copies(&server), 0);
 }
 
 #[test]
@@ -98,12 +129,12 @@ fn a_cancelled_turn_leaves_a_usable_agent() {
         return;
     }
     let (server, mut client) = agent("hang");
-    let id = generate(&mut client);
+    let id = client.generate(&["servlet-import"]);
     client.notification("ai_response");
     client.notify("$/cancelRequest", &json!({ "id": id }));
     assert_eq!(client.response(id)["error"]["code"], -32800);
     server.put("fine", "");
-    let id = generate(&mut client);
+    let id = client.generate(&["servlet-import"]);
     let response = client.response(id);
     assert_eq!(response["result"]["status"], "completed", "{response}");
     assert_eq!(log(&server).matches("session/new").count(), 1);
@@ -115,18 +146,18 @@ fn an_agent_that_ignores_a_cancellation_is_answered_with_32005_and_is_started_ag
         return;
     }
     let (server, mut client) = agent("hang-for-ever");
-    let id = generate(&mut client);
+    let id = client.generate(&["servlet-import"]);
     client.notification("ai_response");
     client.notify("$/cancelRequest", &json!({ "id": id }));
     assert_eq!(client.response(id)["error"]["code"], -32800);
     server.put("fine", "");
-    let id = generate(&mut client);
+    let id = client.generate(&["servlet-import"]);
     let response = client.response(id);
     assert_eq!(response["error"]["code"], -32005, "{response}");
     assert_eq!(response["error"]["message"], "Session not ready");
     assert_eq!(response["error"]["data"], json!({ "session_id": SESSION, "state": "processing" }));
     wait_until(|| {
-        let id = generate(&mut client);
+        let id = client.generate(&["servlet-import"]);
         let response = client.response(id);
         assert!(response["error"].is_null() || response["error"]["code"] == -32005, "{response}");
         response["result"]["status"] == "completed"
@@ -140,7 +171,7 @@ fn the_agent_and_its_descendants_end_with_the_session() {
         return;
     }
     let (server, mut client) = agent("sleeper");
-    let id = generate(&mut client);
+    let id = client.generate(&["servlet-import"]);
     client.notification("ai_response");
     let pid = log(&server).lines().find_map(|line| line.strip_prefix("pid ").map(str::to_owned)).unwrap();
     let is_running = || fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "));
@@ -156,7 +187,7 @@ fn a_turn_that_the_agent_refuses_is_a_recoverable_error() {
         return;
     }
     let (_server, mut client) = agent("refusal");
-    let id = generate(&mut client);
+    let id = client.generate(&["servlet-import"]);
     let (notifications, response) = client.run(id);
     assert_eq!(response["result"]["status"], "completed", "{response}");
     let error = contents(&notifications, "error")[0].clone();

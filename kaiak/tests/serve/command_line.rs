@@ -86,3 +86,49 @@ fn logs_are_written_to_standard_error() {
     assert_eq!((output.status.code(), output.stdout), (Some(0), Vec::new()));
     assert!(String::from_utf8_lossy(&output.stderr).contains("broken"));
 }
+
+#[test]
+fn a_log_that_is_not_a_terminal_has_no_escape_sequences() {
+    let folder = folder();
+    let rules = folder.path().join("rules");
+    fs::write(rules.join("broken.yaml"), "- ruleID: broken\n  when: {}\n").unwrap();
+    let arguments = ["serve", "--stdio", "--log-level", "debug", "--rules", rules.to_str().unwrap()];
+    let mut process = command(&folder);
+    process.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut process = process.spawn().unwrap();
+    let cancel = r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":{}}}"#;
+    let input = format!("Content-Length: {}\r\n\r\n{cancel}", cancel.len());
+    std::io::Write::write_all(&mut process.stdin.take().unwrap(), input.as_bytes()).unwrap();
+    let log = String::from_utf8(process.wait_with_output().unwrap().stderr).unwrap();
+    assert!(log.contains("broken") && !log.contains('\u{1b}'), "{log:?}");
+    assert!(log.contains("a cancellation was ignored: $/cancelRequest must have the id of a request"), "{log}");
+    assert!(!log.contains("unknown notification"), "{log}");
+}
+
+#[test]
+fn rules_without_a_usable_rule_end_the_program_with_a_reason() {
+    let folder = folder();
+    let empty = folder.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    let (code, stderr) = fails(&["--stdio", "--rules", empty.to_str().unwrap()]);
+    assert_eq!(code, Some(1));
+    assert!(
+        stderr.contains("at least one usable rule") && stderr.contains("empty: the folder has no file"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn a_pipe_among_the_rules_does_not_block_the_start() {
+    let folder = folder();
+    let pipe = folder.path().join("rules/pipe.yaml");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap();
+    let rules = folder.path().join("rules");
+    let arguments = ["serve", "--stdio", "--rules", rules.to_str().unwrap()];
+    let output = command(&folder).args(arguments).stdin(Stdio::null()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("pipe.yaml: the file is skipped"));
+    let (code, stderr) = fails(&["--stdio", "--rules", pipe.to_str().unwrap()]);
+    assert_eq!(code, Some(1));
+    assert!(stderr.contains("must be a regular file"), "{stderr}");
+}

@@ -157,3 +157,22 @@ fn an_invalid_argument_of_configure_is_answered_with_32602() {
         assert_eq!(response["error"]["data"]["field"], field);
     }
 }
+
+#[test]
+fn a_configuration_that_grows_over_its_limit_is_refused() {
+    let (_server, mut client) = stdio();
+    let mut last = client.configure(&json!({}))["configuration_applied"].clone();
+    let refused = (0..200).find_map(|number| {
+        let names = (0..100).map(|name| (format!("{:0>90}", number * 100 + name), json!("deny")));
+        let permissions: serde_json::Map<String, Value> = names.collect();
+        let response = configure(&mut client, &json!({ "permissions": { "tool_permissions": permissions } }));
+        if response["error"].is_null() {
+            last = response["result"]["configuration_applied"].clone();
+        }
+        response.get("error").cloned()
+    });
+    let refused = refused.unwrap();
+    assert_eq!((&refused["code"], &refused["data"]["field"]), (&json!(-32014), &json!("configuration")));
+    assert!(last.to_string().len() > 1_000_000);
+    assert_eq!(client.configure(&json!({}))["configuration_applied"], last);
+}

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{SESSION, fix, socket, stdio};
+use crate::harness::{Client, SESSION, fix, servlet, socket, stdio};
 
 fn code(response: &Value) -> i64 {
     response["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error: {response}"))
@@ -111,8 +111,7 @@ fn k5_params_that_are_not_a_command_with_one_object_are_answered_with_32602() {
 
 #[test]
 fn a_command_without_an_id_runs_nothing_and_a_later_request_is_served() {
-    let (server, mut client) = stdio();
-    server.put("src/A.java", "import javax.servlet.Filter;\n");
+    let (_server, mut client) = servlet();
     client.notify(
         "workspace/executeCommand",
         &json!({ "command": "kaiak/generate_fix", "arguments": [fix(SESSION, &["servlet-import"])] }),
@@ -145,7 +144,46 @@ fn the_end_of_the_input_ends_the_program_without_output() {
 #[test]
 fn sigterm_ends_the_program() {
     let mut server = socket();
-    let pid = rustix::process::Pid::from_raw(server.process.id().cast_signed()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    server.terminate();
     assert!(server.wait().success());
+}
+
+#[test]
+fn sigterm_answers_a_request_whose_question_is_open() {
+    let on_socket = socket();
+    let client = on_socket.connect();
+    for (mut server, mut client) in [stdio(), (on_socket, client)] {
+        server.put("src/A.java", "import javax.servlet.Filter;\n");
+        let id = client.generate(&["servlet-import"]);
+        client.notification("user_interaction");
+        server.terminate();
+        let response = client.response(id);
+        assert_eq!((code(&response), &response["error"]["data"]["reason"]), (-32603, &json!("server-ended")));
+        assert!(server.wait().success());
+        assert_eq!(server.read("src/A.java"), "import javax.servlet.Filter;\n");
+    }
+}
+
+#[test]
+fn a_request_with_the_id_of_an_open_request_is_answered_with_32600_and_runs_nothing() {
+    let (_server, mut client) = servlet();
+    let request = |method: &str, params: Value| {
+        json!({ "jsonrpc": "2.0", "id": "same", "method": method, "params": params }).to_string()
+    };
+    let command = json!({ "command": "kaiak/generate_fix", "arguments": [fix(SESSION, &["servlet-import"])] });
+    client.send_text(&request("workspace/executeCommand", command.clone()));
+    let question = client.notification("user_interaction");
+    let answer = json!({ "interaction_id": question["interaction_id"], "response_type": "choice",
+        "response_data": { "choice": "approve" } });
+    let responses = |client: &mut Client| client.wait_for(|message| message["id"] == "same");
+    for (method, params) in [("workspace/executeCommand", command.clone()), ("kaiak/interaction/respond", answer)] {
+        client.send_text(&request(method, params));
+        let response = responses(&mut client);
+        assert_eq!((code(&response), &response["error"]["data"]["reason"]), (-32600, &json!("duplicate-id")));
+    }
+    client.answer(&question["interaction_id"], true);
+    assert_eq!(responses(&mut client)["result"]["status"], "completed");
+    // After the response, the id can be used again.
+    client.send_text(&request("workspace/executeCommand", command));
+    assert_eq!(responses(&mut client)["result"]["status"], "completed");
 }

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::acp::{has_node, scripted, temporary};
-use crate::harness::{Client, Server, command, fix, folder, listen, wait_until};
+use crate::harness::{Client, Server, command, fix, folder, has_node, listen, scripted, temporary, wait_until};
 
 /// Number of runs at the same time.
 const AT_A_TIME: usize = 4;

@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::acp::{has_node, is_available, temporary};
-use crate::harness::{Client, SESSION, Server, command, fix, folder, start};
+use crate::harness::{Client, SESSION, Server, command, contents, folder, has_node, is_available, start, temporary};
 
 /// Returns the path of the agent, or `None` if it is not installed.
 fn installed() -> Option<PathBuf> {
@@ -25,19 +24,13 @@ fn agent(path: &Path, options: &[&str]) -> (Server, Client) {
     (server, client)
 }
 
-fn contents<'a>(notifications: &'a [Value], name: &str) -> Vec<&'a Value> {
-    let method = format!("kaiak/stream/{name}");
-    let found = notifications.iter().filter(|notification| notification["method"] == method);
-    found.map(|notification| &notification["params"]["content"]).collect()
-}
-
 /// The agent asks for the permission of one edit, and changes no file.
 #[test]
 fn the_example_agent_asks_once_and_reports_both_of_its_tools() {
     let Some(path) = installed() else { return };
     for approved in [true, false] {
         let (server, mut client) = agent(&path, &[]);
-        let id = client.command("kaiak/generate_fix", &fix(SESSION, &["any"]));
+        let id = client.generate(&["any"]);
         let question = client.approve(approved);
         assert_eq!(question["interaction_type"], "tool_permission");
         assert_eq!(question["prompt"], "Run the tool \"Modifying critical configuration file\"?");
@@ -64,7 +57,7 @@ fn the_example_agent_asks_once_and_reports_both_of_its_tools() {
 fn silence_denies_the_edit_of_the_example_agent() {
     let Some(path) = installed() else { return };
     let (server, mut client) = agent(&path, &["--interaction-timeout", "1"]);
-    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["any"]));
+    let id = client.generate(&["any"]);
     let (notifications, response) = client.run(id);
     assert_eq!(response["result"]["status"], "completed", "{response}");
     assert_eq!(contents(&notifications, "tool_call").last().unwrap()["status"], "timeout");
@@ -75,11 +68,11 @@ fn silence_denies_the_edit_of_the_example_agent() {
 fn the_example_agent_is_cancelled_and_is_used_again() {
     let Some(path) = installed() else { return };
     let (_server, mut client) = agent(&path, &[]);
-    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["any"]));
+    let id = client.generate(&["any"]);
     client.notification("tool_call");
     client.notify("$/cancelRequest", &json!({ "id": id }));
     assert_eq!(client.response(id)["error"]["code"], -32800);
-    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["any"]));
+    let id = client.generate(&["any"]);
     client.approve(true);
     assert_eq!(client.response(id)["result"]["status"], "completed");
     let deleted = client.call("kaiak/delete_session", &json!({ "session_id": SESSION }));

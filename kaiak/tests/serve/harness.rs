@@ -19,6 +19,10 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) const SESSION: &str = "550e8400-e29b-41d4-a716-446655440000";
 pub(crate) const OTHER_SESSION: &str = "550e8400-e29b-41d4-a716-446655440001";
 
+/// A file with a place of the rule `servlet-import`, before and after its fix.
+pub(crate) const SERVLET: &str = "import javax.servlet.Filter;\n\nclass A {}\n";
+pub(crate) const FIXED_SERVLET: &str = "import jakarta.servlet.Filter;\n\nclass A {}\n";
+
 /// A running `kaiak serve`. A drop kills the process.
 pub(crate) struct Server {
     pub(crate) process: Child,
@@ -55,6 +59,25 @@ impl Drop for Client {
 /// Starts the program on its standard streams, with the rules of the tests.
 pub(crate) fn stdio() -> (Server, Client) {
     stdio_with(&[])
+}
+
+/// Starts the program on its standard streams, in a workspace with the file `src/A.java`.
+pub(crate) fn servlet() -> (Server, Client) {
+    servlet_with(&[])
+}
+
+/// Starts the program as [`servlet`], with further arguments.
+pub(crate) fn servlet_with(arguments: &[&str]) -> (Server, Client) {
+    let (server, client) = stdio_with(arguments);
+    server.put("src/A.java", SERVLET);
+    (server, client)
+}
+
+/// Starts the program on a socket, in a workspace with the file `src/A.java`.
+pub(crate) fn servlet_on_socket() -> Server {
+    let server = socket();
+    server.put("src/A.java", SERVLET);
+    server
 }
 
 /// Starts the program on its standard streams, with further arguments.
@@ -160,6 +183,12 @@ impl Server {
         fs::read_to_string(self.workspace().join(path)).unwrap()
     }
 
+    /// Sends SIGTERM to the process.
+    pub(crate) fn terminate(&self) {
+        let pid = rustix::process::Pid::from_raw(self.process.id().cast_signed()).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    }
+
     /// Waits for the exit of the process.
     pub(crate) fn wait(&mut self) -> ExitStatus {
         let mut status = None;
@@ -213,6 +242,17 @@ impl Client {
     pub(crate) fn command(&mut self, command: &str, argument: &Value) -> u64 {
         let params = json!({ "command": command, "arguments": [argument] });
         self.request("workspace/executeCommand", &params)
+    }
+
+    /// Sends `kaiak/generate_fix` in [`SESSION`], with one incident for each rule. Returns the id of the request.
+    pub(crate) fn generate(&mut self, rules: &[&str]) -> u64 {
+        self.command("kaiak/generate_fix", &fix(SESSION, rules))
+    }
+
+    /// Sends `kaiak/generate_fix` in [`SESSION`]. Returns the response.
+    pub(crate) fn fix(&mut self, rules: &[&str]) -> Value {
+        let id = self.generate(rules);
+        self.response(id)
     }
 
     /// Returns the next message, or `None` after the end of the output.
@@ -293,6 +333,11 @@ impl Client {
         question
     }
 
+    /// Ends the output of this client on a socket. The client still reads.
+    pub(crate) fn shut_down_writing(&self) {
+        self.socket.as_ref().unwrap().shutdown(Shutdown::Write).unwrap();
+    }
+
     /// Ends the input of the server.
     pub(crate) fn close(&mut self) {
         self.writer = None;
@@ -356,4 +401,69 @@ pub(crate) fn is_time(value: &Value) -> bool {
 /// Returns whether a path exists, without following a link.
 pub(crate) fn exists(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
+}
+
+/// Returns whether Node can be started. Without Node, the tests of agents test nothing.
+pub(crate) fn has_node() -> bool {
+    is_available(Command::new("node").arg("--version").output().is_ok(), "`node` is not in PATH")
+}
+
+/// Returns `is_found`, and prints `reason` if it is false. With `KAIAK_NEEDS_PROGRAMS`, which `cargo xtask test --only
+/// kaiak` sets, the test fails instead.
+pub(crate) fn is_available(is_found: bool, reason: &str) -> bool {
+    assert!(is_found || std::env::var_os("KAIAK_NEEDS_PROGRAMS").is_none(), "{reason}");
+    if !is_found {
+        println!("nothing is tested: {reason}");
+    }
+    is_found
+}
+
+/// The path of the scripted agent.
+pub(crate) fn scripted() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve/agents/scripted.mjs")
+}
+
+/// Starts the server with the scripted agent, in a workspace with one file.
+pub(crate) fn agent(behaviour: &str) -> (Server, Client) {
+    agent_with(behaviour, &[])
+}
+
+/// Starts the server with the scripted agent and further options.
+pub(crate) fn agent_with(behaviour: &str, options: &[&str]) -> (Server, Client) {
+    let folder = folder();
+    let mut command = command(&folder);
+    command.args(["serve", "--stdio", "--backend", "acp"]).args(options).args(["--", "node"]).arg(scripted());
+    command.arg(behaviour).arg(folder.path().join("log")).env("TMPDIR", temporary(&folder));
+    let (server, client) = start(folder, command);
+    server.put("src/A.java", SERVLET);
+    (server, client)
+}
+
+/// Creates the folder for the private copies.
+pub(crate) fn temporary(folder: &tempfile::TempDir) -> PathBuf {
+    let path = folder.path().join("tmp");
+    fs::create_dir_all(&path).unwrap();
+    path
+}
+
+/// Returns the log of the scripted agent.
+pub(crate) fn log(server: &Server) -> String {
+    fs::read_to_string(server.folder.path().join("log")).unwrap_or_default()
+}
+
+/// Returns the number of private copies.
+pub(crate) fn copies(server: &Server) -> usize {
+    fs::read_dir(server.folder.path().join("tmp")).unwrap().count()
+}
+
+/// Returns the contents of the notifications with a name, such as `progress`.
+pub(crate) fn contents<'a>(notifications: &'a [Value], name: &str) -> Vec<&'a Value> {
+    let method = format!("kaiak/stream/{name}");
+    let found = notifications.iter().filter(|notification| notification["method"] == method);
+    found.map(|notification| &notification["params"]["content"]).collect()
+}
+
+/// Returns the message of the last `system` notification, which has the numbers of the incidents.
+pub(crate) fn summary(notifications: &[Value]) -> String {
+    contents(notifications, "system").last().unwrap()["message"].as_str().unwrap().to_owned()
 }

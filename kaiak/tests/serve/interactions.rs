@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Client, OTHER_SESSION, SESSION, fix, is_time, socket, stdio, stdio_with};
-
-const SERVLET: &str = "import javax.servlet.Filter;\n";
-const FIXED_SERVLET: &str = "import jakarta.servlet.Filter;\n";
+use crate::harness::{
+    Client, FIXED_SERVLET, OTHER_SESSION, SERVLET, SESSION, fix, is_time, servlet, servlet_on_socket, servlet_with,
+    stdio,
+};
 
 fn respond(client: &mut Client, params: &Value) -> Value {
     let id = client.request("kaiak/interaction/respond", params);
@@ -20,9 +20,8 @@ fn approval(interaction_id: &Value) -> Value {
 
 #[test]
 fn k23_k29_a_question_is_answered_on_its_own_connection_while_the_request_runs() {
-    let (server, mut client) = stdio();
-    server.put("src/A.java", SERVLET);
-    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let (server, mut client) = servlet();
+    let id = client.generate(&["servlet-import"]);
     let question = client.notification("user_interaction");
     assert_eq!(question["options"], json!(["approve", "deny"]));
     assert_eq!(question["default_response"], "deny");
@@ -38,9 +37,8 @@ fn k23_k29_a_question_is_answered_on_its_own_connection_while_the_request_runs()
 #[test]
 fn k29_a_question_is_answered_as_a_command_or_by_a_notification() {
     for as_notification in [false, true] {
-        let (server, mut client) = stdio();
-        server.put("src/A.java", SERVLET);
-        let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+        let (server, mut client) = servlet();
+        let id = client.generate(&["servlet-import"]);
         let question = client.notification("user_interaction");
         let answer = approval(&question["interaction_id"]);
         if as_notification {
@@ -57,8 +55,7 @@ fn k29_a_question_is_answered_as_a_command_or_by_a_notification() {
 
 #[test]
 fn k29_a_question_is_answered_on_another_connection_of_the_socket() {
-    let server = socket();
-    server.put("src/A.java", SERVLET);
+    let server = servlet_on_socket();
     let (mut asked, mut answering) = (server.connect(), server.connect());
     let id = asked.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
     let question = asked.notification("user_interaction");
@@ -69,9 +66,8 @@ fn k29_a_question_is_answered_on_another_connection_of_the_socket() {
 
 #[test]
 fn an_unknown_question_is_answered_with_32009() {
-    let (server, mut client) = stdio();
-    server.put("src/A.java", SERVLET);
-    client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let (server, mut client) = servlet();
+    client.generate(&["servlet-import"]);
     let question = client.notification("user_interaction");
     for id in ["interaction-999", "interaction-", "interaction-01", "interaction-+1", "interaction-0", "x"] {
         let response = respond(&mut client, &approval(&json!(id)));
@@ -87,9 +83,8 @@ fn an_unknown_question_is_answered_with_32009() {
 
 #[test]
 fn a_second_answer_is_answered_with_32010() {
-    let (server, mut client) = stdio();
-    server.put("src/A.java", SERVLET);
-    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let (server, mut client) = servlet();
+    let id = client.generate(&["servlet-import"]);
     let question = client.approve(false);
     let response = client.answer(&question["interaction_id"], true);
     assert_eq!(response["error"]["code"], -32010, "{response}");
@@ -102,9 +97,8 @@ fn a_second_answer_is_answered_with_32010() {
 
 #[test]
 fn an_invalid_answer_is_answered_with_32011_and_the_question_stays_open() {
-    let (server, mut client) = stdio();
-    server.put("src/A.java", SERVLET);
-    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let (server, mut client) = servlet();
+    let id = client.generate(&["servlet-import"]);
     let question = client.notification("user_interaction");
     for (kind, data, field) in [
         (json!("approval"), json!({}), "response_data.approved"),
@@ -143,9 +137,8 @@ fn an_answer_without_the_id_of_a_question_is_answered_with_32602() {
 
 #[test]
 fn k26_silence_denies_and_sends_interaction_timeout_and_a_late_answer_gets_32010() {
-    let (server, mut client) = stdio_with(&["--interaction-timeout", "1"]);
-    server.put("src/A.java", SERVLET);
-    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let (server, mut client) = servlet_with(&["--interaction-timeout", "1"]);
+    let id = client.generate(&["servlet-import"]);
     let question = client.notification("user_interaction");
     assert_eq!(question["timeout"], 1);
     let event = client.notification("system");
@@ -160,10 +153,9 @@ fn k26_silence_denies_and_sends_interaction_timeout_and_a_late_answer_gets_32010
 
 #[test]
 fn an_open_question_blocks_neither_another_session_nor_another_command() {
-    let server = socket();
-    server.put("src/A.java", SERVLET);
+    let server = servlet_on_socket();
     let (mut one, mut two) = (server.connect(), server.connect());
-    let waiting = one.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let waiting = one.generate(&["servlet-import"]);
     let question = one.notification("user_interaction");
     two.configure(&json!({}));
     assert_eq!(two.call("kaiak/generate_fix", &fix(OTHER_SESSION, &["by-hand"]))["result"]["status"], "completed");
@@ -177,11 +169,10 @@ fn an_open_question_blocks_neither_another_session_nor_another_command() {
 
 #[test]
 fn two_sessions_ask_at_once_and_each_answer_reaches_its_own_question() {
-    let server = socket();
-    server.put("src/A.java", SERVLET);
+    let server = servlet_on_socket();
     server.put("src/a.properties", "old.name=1\n");
     let (mut one, mut two) = (server.connect(), server.connect());
-    let first = one.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let first = one.generate(&["servlet-import"]);
     let second = two.command("kaiak/generate_fix", &fix(OTHER_SESSION, &["old-property"]));
     let (question, other) = (one.notification("user_interaction"), two.notification("user_interaction"));
     assert_ne!(question["interaction_id"], other["interaction_id"]);
@@ -195,10 +186,9 @@ fn two_sessions_ask_at_once_and_each_answer_reaches_its_own_question() {
 
 #[test]
 fn a_client_that_vanishes_while_its_question_is_open_releases_the_session() {
-    let server = socket();
-    server.put("src/A.java", SERVLET);
+    let server = servlet_on_socket();
     let mut gone = server.connect();
-    gone.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    gone.generate(&["servlet-import"]);
     let question = gone.notification("user_interaction");
     drop(gone);
     let mut client = server.connect();
@@ -212,5 +202,41 @@ fn a_client_that_vanishes_while_its_question_is_open_releases_the_session() {
     };
     assert_eq!(deleted["result"]["status"], "deleted", "{deleted}");
     assert_eq!(client.answer(&question["interaction_id"], true)["error"]["code"], -32010);
+    assert_eq!(server.read("src/A.java"), SERVLET);
+}
+
+#[test]
+fn an_answer_after_the_client_has_left_is_not_applied() {
+    for is_half_closed in [false, true] {
+        let server = servlet_on_socket();
+        let (mut gone, mut other) = (server.connect(), server.connect());
+        gone.generate(&["servlet-import"]);
+        let question = gone.notification("user_interaction");
+        // Without a wait, the answer arrives within the grace of the link.
+        if is_half_closed {
+            gone.shut_down_writing();
+        } else {
+            drop(gone);
+        }
+        assert_eq!(other.answer(&question["interaction_id"], true)["error"]["code"], -32010);
+        // The request of the client has ended, so its session can be used at once.
+        let response = other.fix(&["by-hand"]);
+        assert_eq!(response["result"]["status"], "completed", "{response}");
+        assert_eq!(server.read("src/A.java"), SERVLET);
+    }
+}
+
+#[test]
+fn a_request_is_answered_with_32800_when_the_client_of_its_question_has_ended_its_input() {
+    let (mut server, mut client) = servlet();
+    let id = client.generate(&["servlet-import"]);
+    client.notification("user_interaction");
+    client.close();
+    let response = client.response(id);
+    assert_eq!(
+        (&response["error"]["code"], &response["error"]["data"]["reason"]),
+        (&json!(-32800), &json!("client-left"))
+    );
+    assert!(server.wait().success());
     assert_eq!(server.read("src/A.java"), SERVLET);
 }

@@ -10,11 +10,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::acp::{contents, temporary};
-use crate::harness::{Client, SESSION, Server, command, fix, folder, start};
-
-const SERVLET: &str = "import javax.servlet.Filter;\n\nclass A {}\n";
-const FIXED_SERVLET: &str = "import jakarta.servlet.Filter;\n\nclass A {}\n";
+use crate::harness::{Client, FIXED_SERVLET, SERVLET, Server, command, contents, folder, start, temporary};
 
 /// Returns the folder of the agents.
 fn installed() -> Option<PathBuf> {
@@ -78,7 +74,7 @@ fn run(agent: Agent, agents: &Path, approved: Option<bool>) -> (Server, Vec<Valu
     let model = model();
     let options: &[&str] = if approved.is_none() { &["--interaction-timeout", "2"] } else { &[] };
     let (server, mut client) = run_agent(agent, agents, &model, options);
-    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let id = client.generate(&["servlet-import"]);
     if let Some(approved) = approved {
         let question = client.approve(approved);
         assert_eq!(question["interaction_type"], "file_approval", "{question}");
@@ -115,7 +111,7 @@ fn a_cancelled_request_leaves_every_byte(agent: Agent) {
     let Some(agents) = installed() else { return };
     let model = model();
     let (mut server, mut client) = run_agent(agent, &agents, &model, &[]);
-    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let id = client.generate(&["servlet-import"]);
     client.notification("user_interaction");
     client.notify("$/cancelRequest", &json!({ "id": id }));
     assert_eq!(client.response(id)["error"]["code"], -32800);

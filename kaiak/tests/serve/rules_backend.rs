@@ -2,22 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{SESSION, fix, incident, is_time, stdio};
-
-const SERVLET: &str = "import javax.servlet.Filter;\n\nclass A {}\n";
-const FIXED_SERVLET: &str = "import jakarta.servlet.Filter;\n\nclass A {}\n";
-
-fn contents<'a>(notifications: &'a [Value], name: &str) -> Vec<&'a Value> {
-    let method = format!("kaiak/stream/{name}");
-    let found = notifications.iter().filter(|notification| notification["method"] == method);
-    found.map(|notification| &notification["params"]["content"]).collect()
-}
+use crate::harness::{FIXED_SERVLET, SERVLET, SESSION, contents, fix, incident, is_time, servlet, stdio};
 
 #[test]
 fn k10_k11_k12_an_approved_fix_is_applied_and_the_response_follows_it() {
-    let (server, mut client) = stdio();
-    server.put("src/A.java", SERVLET);
-    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let (server, mut client) = servlet();
+    let id = client.generate(&["servlet-import"]);
     let question = client.approve(true);
     assert_eq!(question["interaction_type"], "file_approval");
     assert_eq!(question["prompt"], "Apply this fix to src/A.java?");
@@ -33,9 +23,8 @@ fn k10_k11_k12_an_approved_fix_is_applied_and_the_response_follows_it() {
 
 #[test]
 fn a_denied_fix_leaves_the_file() {
-    let (server, mut client) = stdio();
-    server.put("src/A.java", SERVLET);
-    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let (server, mut client) = servlet();
+    let id = client.generate(&["servlet-import"]);
     client.approve(false);
     let (notifications, response) = client.run(id);
     assert_eq!(response["result"]["status"], "completed", "{response}");
@@ -46,8 +35,7 @@ fn a_denied_fix_leaves_the_file() {
 
 #[test]
 fn auto_apply_safe_fixes_applies_only_fixes_of_low_risk_without_a_question() {
-    let (server, mut client) = stdio();
-    server.put("src/A.java", SERVLET);
+    let (server, mut client) = servlet();
     server.put("src/a.properties", "old.name=1\n");
     let mut argument = fix(SESSION, &["servlet-import", "old-property"]);
     argument["options"] = json!({ "auto_apply_safe_fixes": true });
@@ -69,7 +57,7 @@ fn the_permission_allow_applies_all_fixes_without_a_question() {
     let (server, mut client) = stdio();
     server.put("src/a.properties", "old.name=1\nobsolete=2\nb=3\n");
     client.configure(&json!({ "permissions": { "tool_permissions": { "write_file": "allow" } } }));
-    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["drop-line", "old-property"]));
+    let id = client.generate(&["drop-line", "old-property"]);
     let (notifications, response) = client.run(id);
     assert_eq!(response["result"]["status"], "completed", "{response}");
     assert_eq!(contents(&notifications, "user_interaction").len(), 0);
@@ -79,10 +67,9 @@ fn the_permission_allow_applies_all_fixes_without_a_question() {
 #[test]
 fn a_denied_tool_never_runs_and_its_status_is_denied() {
     for tool in ["write_file", "read_file"] {
-        let (server, mut client) = stdio();
-        server.put("src/A.java", SERVLET);
+        let (server, mut client) = servlet();
         client.configure(&json!({ "permissions": { "tool_permissions": { tool: "deny" } } }));
-        let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+        let id = client.generate(&["servlet-import"]);
         let (notifications, response) = client.run(id);
         assert_eq!(response["result"]["status"], "completed", "{response}");
         assert_eq!(server.read("src/A.java"), SERVLET);
@@ -100,15 +87,23 @@ fn k25_a_rule_without_a_mechanical_fix_is_a_recoverable_error_and_the_next_incid
     let (server, mut client) = stdio();
     server.put("src/A.java", "import javax.servlet.Filter;\nlegacyCall();\n");
     client.configure(&json!({ "permissions": { "tool_permissions": { "write_file": "allow" } } }));
-    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["by-hand", "no-such-rule", "servlet-import"]));
+    let id = client.generate(&["by-hand", "no-such-rule", "servlet-import"]);
     let (notifications, response) = client.run(id);
     assert_eq!(response["result"]["incident_count"], 3, "{response}");
     let errors = contents(&notifications, "error");
     assert_eq!(errors.len(), 2);
     for error in errors {
         assert_eq!((&error["error_code"], &error["recoverable"]), (&json!("NO_MECHANICAL_FIX"), &json!(true)));
-        assert!(error["suggested_action"].is_string() && error["details"].is_string(), "{error}");
+        assert!(error["details"].is_string(), "{error}");
     }
+    let actions: Vec<_> = contents(&notifications, "error").iter().map(|error| &error["suggested_action"]).collect();
+    assert_eq!(
+        actions,
+        [
+            "Fix the incident by hand, or use the backend `acp`",
+            "Start `kaiak serve` with the rules of this incident, or use the backend `acp`"
+        ]
+    );
     assert_eq!(contents(&notifications, "system").pop().unwrap()["message"], "1 of 3 incidents fixed, 2 not fixed");
     assert_eq!(server.read("src/A.java"), "import jakarta.servlet.Filter;\nlegacyCall();\n");
 }
@@ -138,9 +133,8 @@ fn many_incidents_in_one_file_are_fixed_at_their_own_lines() {
 
 #[test]
 fn a_file_that_changes_while_its_question_is_open_is_not_overwritten() {
-    let (server, mut client) = stdio();
-    server.put("src/A.java", SERVLET);
-    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let (server, mut client) = servlet();
+    let id = client.generate(&["servlet-import"]);
     let question = client.notification("user_interaction");
     let changed = format!("{SERVLET}// changed\n");
     server.put("src/A.java", &changed);
@@ -159,10 +153,9 @@ fn the_passed_limit_of_turns_or_of_tool_calls_is_answered_with_32015() {
         (json!({ "session": { "max_turns": 1 } }), "session.max_turns"),
         (json!({ "tools": { "max_tool_calls": 1 } }), "tools.max_tool_calls"),
     ] {
-        let (server, mut client) = stdio();
-        server.put("src/A.java", SERVLET);
+        let (server, mut client) = servlet();
         client.configure(&configuration);
-        let id = client.command("kaiak/generate_fix", &fix(SESSION, &["by-hand", "servlet-import"]));
+        let id = client.generate(&["by-hand", "servlet-import"]);
         let (_, response) = client.run(id);
         assert_eq!((&response["error"]["code"], &response["error"]["data"]["field"]), (&json!(-32015), &json!(field)));
         assert_eq!(server.read("src/A.java"), SERVLET);
@@ -173,13 +166,69 @@ fn the_passed_limit_of_turns_or_of_tool_calls_is_answered_with_32015() {
 fn a_thousand_incidents_are_processed_and_one_more_is_refused() {
     let (_server, mut client) = stdio();
     let rules = vec!["by-hand"; 1_000];
-    let id = client.command("kaiak/generate_fix", &fix(SESSION, &rules));
+    let id = client.generate(&rules);
     let (_, response) = client.run(id);
     assert_eq!(response["result"]["incident_count"], 1_000, "{response}");
     let rules = vec!["by-hand"; 1_001];
-    let response = client.call("kaiak/generate_fix", &fix(SESSION, &rules));
+    let response = client.fix(&rules);
     assert_eq!(
         (&response["error"]["code"], &response["error"]["data"]["field"]),
         (&json!(-32602), &json!("incidents"))
     );
+}
+
+#[test]
+fn more_incidents_than_turns_are_answered_with_32015_before_the_first_change() {
+    let (server, mut client) = servlet();
+    client.configure(&json!({ "session": { "max_turns": 1 } }));
+    let mut argument = fix(SESSION, &["servlet-import", "by-hand"]);
+    argument["options"] = json!({ "auto_apply_safe_fixes": true });
+    let id = client.command("kaiak/generate_fix", &argument);
+    let (_, response) = client.run(id);
+    assert_eq!(response["error"]["code"], -32015, "{response}");
+    assert_eq!(server.read("src/A.java"), SERVLET);
+}
+
+#[test]
+fn an_incident_of_which_only_some_changes_are_approved_is_fixed_in_part() {
+    let (server, mut client) = stdio();
+    for path in ["src/A.java", "src/B.java", "src/C.java"] {
+        server.put(path, SERVLET);
+    }
+    let id = client.generate(&["servlet-import"]);
+    for approved in [true, false, true] {
+        client.approve(approved);
+    }
+    let (notifications, _) = client.run(id);
+    let summary = contents(&notifications, "system").pop().unwrap().clone();
+    assert_eq!(summary["message"], "0 of 1 incidents fixed, 0 not fixed, 1 fixed in part");
+    assert_eq!(summary["level"], "warning");
+    let texts = ["src/A.java", "src/B.java", "src/C.java"].map(|path| server.read(path) == FIXED_SERVLET);
+    assert_eq!(texts, [true, false, true]);
+}
+
+#[test]
+fn a_request_that_is_stopped_after_a_change_sends_the_numbers_of_its_incidents() {
+    let (server, mut client) = servlet();
+    server.put("src/a.properties", "old.name=1\n");
+    let mut argument = fix(SESSION, &["servlet-import", "old-property"]);
+    argument["options"] = json!({ "auto_apply_safe_fixes": true });
+    let id = client.command("kaiak/generate_fix", &argument);
+    client.notification("user_interaction");
+    client.call("kaiak/delete_session", &json!({ "session_id": SESSION, "force": true }));
+    let (notifications, response) = client.run(id);
+    assert_eq!(response["error"]["code"], -32004, "{response}");
+    assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
+    let summary = contents(&notifications, "system").pop().unwrap()["message"].clone();
+    assert_eq!(summary, "1 of 2 incidents fixed, 0 not fixed, 1 not processed");
+}
+
+#[test]
+fn a_line_without_a_file_has_no_effect() {
+    let (server, mut client) = servlet();
+    let mut argument = fix(SESSION, &["servlet-import"]);
+    argument["incidents"][0]["lineNumber"] = json!(7);
+    argument["options"] = json!({ "auto_apply_safe_fixes": true });
+    client.call("kaiak/generate_fix", &argument);
+    assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
 }

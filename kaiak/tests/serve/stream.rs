@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::harness::{SESSION, fix, is_time, stdio};
+use crate::harness::{SESSION, is_time, servlet};
 
 fn keys(value: &Value) -> Vec<&str> {
     value.as_object().unwrap().keys().map(String::as_str).collect()
@@ -12,9 +12,8 @@ fn keys(value: &Value) -> Vec<&str> {
 
 /// Runs a request whose notifications have each kind that rules can cause. Returns all messages up to the response.
 fn messages() -> (Vec<Value>, Value) {
-    let (server, mut client) = stdio();
-    server.put("src/A.java", "import javax.servlet.Filter;\n");
-    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["by-hand", "servlet-import"]));
+    let (_server, mut client) = servlet();
+    let id = client.generate(&["by-hand", "servlet-import"]);
     let question = client.wait_for(|message| message["method"] == "kaiak/stream/user_interaction");
     client.answer(&question["params"]["content"]["interaction_id"], true);
     let (mut notifications, response) = client.run(id);
@@ -116,9 +115,8 @@ fn k24_a_proposal_has_a_unified_diff() {
 
 #[test]
 fn k27_progress_arrives_before_the_response_and_while_the_request_waits() {
-    let (server, mut client) = stdio();
-    server.put("src/A.java", "import javax.servlet.Filter;\n");
-    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let (_server, mut client) = servlet();
+    let id = client.generate(&["servlet-import"]);
     // The request waits for an answer, and its first notifications are here.
     let progress = client.notification("progress");
     assert_eq!(progress["percentage"], 0);

@@ -80,7 +80,11 @@ impl Turn<'_> {
             Permission::Allow => Answer::Approved,
             Permission::Approve if self.is_approved(&path, &content) => Answer::Approved,
             Permission::Approve => {
-                self.propose(&path, self.copy.read_text(&path).ok(), content.clone()).await;
+                if let Err(error) = self.propose(&path, self.copy.read_text(&path).ok(), content.clone()).await {
+                    self.has_denied = true;
+                    let _ = reply.send(Err(RpcError::internal(error.to_string())));
+                    return;
+                }
                 let prompt = format!("Apply this fix to {path}?");
                 self.questions.push(Box::pin(async move {
                     let answer = run.ask(InteractionKind::FileApproval, prompt).await;

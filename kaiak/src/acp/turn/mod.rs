@@ -4,7 +4,6 @@ mod files;
 
 use std::collections::HashMap;
 use std::pin::pin;
-use std::time::Duration;
 
 use portway::{CallError, RpcError};
 use serde_json::{Value, json};
@@ -17,20 +16,12 @@ use crate::acp::tools::{Effect, Tool, Tools};
 use crate::acp::wire::{Diff, PermissionRequest, Update};
 use crate::backend::{cancelled, exhausted};
 use crate::fault::{Code, Fault};
+use crate::limits::{CANCEL_GRACE, MAX_LATE_UPDATES, MAX_TEXT_BYTES, QUIET};
 use crate::permission::Permission;
 use crate::rules::Proposal;
 use crate::run::{Answer, Run};
-use crate::stream::{Content, InteractionKind, Level, ToolStatus};
-use crate::workspace::{RelativePath, Workspace};
-
-/// Maximum time that an agent has to end a turn that was cancelled.
-const CANCEL_GRACE: Duration = Duration::from_secs(4);
-/// After the response to a prompt, updates may still arrive. The turn ends after this time without an update.
-const QUIET: Duration = Duration::from_millis(50);
-/// Maximum number of updates after the response to a prompt.
-const MAX_LATE_UPDATES: usize = 100;
-/// Maximum bytes of the text of a response.
-const MAX_TEXT_BYTES: usize = 1_048_576;
+use crate::stream::{Content, InteractionKind, Level, ToolStatus, check_size};
+use crate::workspace::{ErrorKind, RelativePath, Workspace, WorkspaceError};
 
 /// A turn that runs.
 pub(super) struct Turn<'a> {
@@ -293,7 +284,10 @@ impl<'a> Turn<'a> {
         let mut path = None;
         for change in &diffs {
             let Ok(resolved) = self.copy.resolve(&change.path, self.workspace) else { continue };
-            self.propose(&resolved, change.old.clone(), change.new.clone()).await;
+            if self.propose(&resolved, change.old.clone(), change.new.clone()).await.is_err() {
+                self.answer_permission(&request, reply, Answer::Denied).await;
+                return;
+            }
             path = Some(resolved);
         }
         let (kind, prompt) = match path {
@@ -345,10 +339,30 @@ impl<'a> Turn<'a> {
     }
 
     /// Proposes a change that needs approval.
-    async fn propose(&mut self, path: &RelativePath, before: Option<String>, after: String) {
-        if let Some(proposal) = proposal(path, before.map(String::into_bytes), Some(after.into_bytes())) {
-            self.run.stream.send(Content::proposal(self.run.next_proposal_id(), &proposal, true)).await;
+    ///
+    /// # Errors
+    /// If the change cannot be applied or shown, which is reported.
+    async fn propose(
+        &mut self,
+        path: &RelativePath,
+        before: Option<String>,
+        after: String,
+    ) -> Result<(), WorkspaceError> {
+        let Some(proposal) = proposal(path, before.map(String::into_bytes), Some(after.into_bytes())) else {
+            return Ok(());
+        };
+        let checked = match self.workspace.check_change(path) {
+            // The file is new.
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            checked => checked,
+        };
+        if let Err(error) = checked.and_then(|()| check_size(&proposal)) {
+            let message = format!("{path} is not changed");
+            self.error("FILE_MODIFICATION_FAILED", &message, &error.to_string(), error.remedy()).await;
+            return Err(error);
         }
+        self.run.stream.send(Content::proposal(self.run.next_proposal_id(), &proposal, true)).await;
+        Ok(())
     }
 
     async fn report_agent_error(&mut self, error: &RpcError) {

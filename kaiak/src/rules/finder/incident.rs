@@ -2,13 +2,9 @@
 
 use serde::Serialize;
 
+use crate::limits::{MAX_DESCRIPTION_CHARACTERS, MAX_MESSAGE_CHARACTERS, MAX_RULE_ID_IN_INCIDENT};
 use crate::rules::ruleset::Rule;
 use crate::workspace::RelativePath;
-
-/// Maximum numbers of characters in the members of an incident.
-const MAX_MESSAGE_CHARS: usize = 1_000;
-const MAX_DESCRIPTION_CHARS: usize = 5_000;
-const MAX_ID_RULE_CHARS: usize = 200;
 
 /// The severity of an incident, which follows from the category of its rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -55,8 +51,8 @@ impl Incident {
         Self {
             id: String::new(),
             rule_id: rule.id().to_owned(),
-            message: cut(if message.is_empty() { rule.id() } else { &message }, MAX_MESSAGE_CHARS),
-            description: cut(&rule.description, MAX_DESCRIPTION_CHARS),
+            message: cut(if message.is_empty() { rule.id() } else { &message }, MAX_MESSAGE_CHARACTERS),
+            description: cut(&rule.description, MAX_DESCRIPTION_CHARACTERS),
             effort: rule.effort.to_string(),
             severity: match &*rule.category {
                 "mandatory" => Severity::Error,
@@ -71,7 +67,7 @@ impl Incident {
 
     /// Sets the id from the number of the incident among those of its rule.
     pub(super) fn set_number(&mut self, number: usize) {
-        self.id = format!("{}:{number}", cut(&self.rule_id, MAX_ID_RULE_CHARS));
+        self.id = format!("{}:{number}", cut(&self.rule_id, MAX_RULE_ID_IN_INCIDENT));
     }
 }
 

@@ -3,24 +3,17 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use regex::{RegexSet, RegexSetBuilder};
 
 use super::{Hits, Place, SearchId};
+use crate::limits::{MAX_SEARCH_TIME, MAX_SET_BYTES};
 use crate::rules::java_imports::{self, Import, imports};
 use crate::rules::ruleset::condition::Search;
 use crate::rules::ruleset::pattern::Pattern;
 use crate::rules::ruleset::{Rule, RuleSet};
 use crate::workspace::RelativePath;
-
-/// Maximum size in bytes of a compiled set of patterns, and of the states that its searches cache. Without a set, each
-/// search runs on each file.
-const MAX_SET_BYTES: usize = 64 * 1024 * 1024;
-
-/// Maximum time of one search in one file. Each match is found in linear time, but the sum of all matches of a pattern
-/// such as `a.*b|a` is quadratic.
-const MAX_SEARCH_TIME: Duration = Duration::from_secs(3);
 
 /// The number of matches between two readings of the clock.
 const MATCHES_PER_READING: usize = 16;

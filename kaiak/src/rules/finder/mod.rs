@@ -48,18 +48,20 @@ pub struct Findings {
     pub incidents: Vec<Incident>,
     /// The number of files that the patterns of the workspace select.
     pub files: usize,
-    /// Files that were not searched. Files that are not text are not among them.
+    /// Files and folders that were not searched, or of which only the path was searched.
     pub problems: Vec<WorkspaceError>,
+    /// The number of binary files, of which only the paths were searched.
+    pub binary_files: usize,
 }
 
 /// Finds the incidents of all rules in the files that the patterns of the workspace select. A rule has one incident
-/// for each line and message. Binary files, and files that
-/// are not UTF-8, are searched by their paths only. This function blocks, and uses several threads.
+/// for each line and message. Of binary files, and of files that are not UTF-8, only the paths are searched. This
+/// function blocks, and uses several threads.
 ///
 /// # Errors
 /// If the root of the workspace cannot be read.
 pub fn find(rules: &RuleSet, workspace: &Workspace) -> Result<Findings, WorkspaceError> {
-    let mut problems = Vec::new();
+    let (mut problems, mut binary_files) = (Vec::new(), 0);
     let files = workspace.files(&mut problems)?;
     let scans = scan_files(rules, workspace, &files, |path, text, hits| {
         let lines = |place: &Place| text.map_or("", |text| line_at(text, place.range.start)).to_owned();
@@ -86,6 +88,7 @@ pub fn find(rules: &RuleSet, workspace: &Workspace) -> Result<Findings, Workspac
                     searches.entry(id.search).or_default().extend(places);
                 }
             }
+            Err(problem) if problem.kind() == ErrorKind::Binary => binary_files += 1,
             Err(problem) => problems.push(problem),
         }
     }
@@ -114,11 +117,12 @@ pub fn find(rules: &RuleSet, workspace: &Workspace) -> Result<Findings, Workspac
             }
         }
     }
-    Ok(Findings { incidents, files: files.len(), problems })
+    Ok(Findings { incidents, files: files.len(), problems, binary_files })
 }
 
 /// Scans the files on several threads. `collect` gets the path, the text (if it was read) and the hits of a file with
-/// hits. Returns its results in the order of `files`, and the errors of files that cannot be read.
+/// hits. Returns its results in the order of `files`. A file that cannot be read has an error, and a result if its path
+/// has hits.
 pub(crate) fn scan_files<T: Send>(
     rules: &RuleSet,
     workspace: &Workspace,
@@ -135,12 +139,11 @@ pub(crate) fn scan_files<T: Send>(
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(path) = files.get(index) else { break };
-                    match scan_file(rules, workspace, path) {
-                        Ok((_, hits)) if hits.is_empty() => {}
-                        Ok((text, hits)) => {
-                            own.extend(collect(path, text.as_deref(), hits).map(|result| (index, Ok(result))));
-                        }
-                        Err(error) => own.push((index, Err(error))),
+                    let scanned = scan_file(rules, workspace, path).unwrap_or_else(Scanned::failed);
+                    own.extend(scanned.problem.map(|problem| (index, Err(problem))));
+                    if !scanned.hits.is_empty() {
+                        let collected = collect(path, scanned.text.as_deref(), scanned.hits);
+                        own.extend(collected.map(|result| (index, Ok(result))));
                     }
                 }
                 results.lock().unwrap_or_else(PoisonError::into_inner).append(&mut own);
@@ -152,26 +155,35 @@ pub(crate) fn scan_files<T: Send>(
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Returns the text of a file, if a search needs it and the file is text, and the hits of all searches.
-fn scan_file(
-    rules: &RuleSet,
-    workspace: &Workspace,
-    path: &RelativePath,
-) -> Result<(Option<String>, Hits), WorkspaceError> {
+/// The result of the searches in one file.
+#[derive(Default)]
+struct Scanned {
+    /// The text, if a search needs it and it can be read.
+    text: Option<String>,
+    hits: Hits,
+    /// The reason why the text was not searched.
+    problem: Option<WorkspaceError>,
+}
+
+impl Scanned {
+    fn failed(problem: WorkspaceError) -> Self {
+        Self { problem: Some(problem), ..Self::default() }
+    }
+}
+
+/// Runs all searches on a file. If the text cannot be read, only the path is searched.
+fn scan_file(rules: &RuleSet, workspace: &Workspace, path: &RelativePath) -> Result<Scanned, WorkspaceError> {
     let matcher = rules.matcher();
     let interest = matcher.interest(rules, path);
-    let text = if interest.needs_text() {
-        match workspace.read_text(path) {
-            Ok(text) => Some(text),
-            // The file was deleted after the search for files, or is not text.
-            Err(error) if matches!(error.kind(), ErrorKind::NotText | ErrorKind::NotFound) => None,
-            Err(error) => return Err(error),
-        }
-    } else {
-        None
+    let (text, problem) = match interest.needs_text().then(|| workspace.read_text(path)) {
+        None => (None, None),
+        Some(Ok(text)) => (Some(text), None),
+        // The file was deleted after the search for files.
+        Some(Err(error)) if error.kind() == ErrorKind::NotFound => return Ok(Scanned::default()),
+        Some(Err(error)) => (None, Some(error)),
     };
     let hits = matcher.hits(rules, &interest, text.as_deref()).map_err(|rule| too_slow(path, &rule))?;
-    Ok((text, hits))
+    Ok(Scanned { text, hits, problem })
 }
 
 /// Returns the line with the offset `offset`, without its end.

@@ -7,12 +7,10 @@ use std::fmt::{self, Display};
 use super::Risk;
 use super::edit::{self, Fixed, Subject};
 use super::proposal::Proposal;
+use crate::limits::MAX_PASSES;
 use crate::rules::finder::{scan_files, too_slow};
 use crate::rules::ruleset::{Rule, RuleSet};
 use crate::workspace::{ErrorKind, RelativePath, Workspace, WorkspaceError};
-
-/// Maximum number of times that all rules are applied to a file. After a fix, another rule may find a place.
-const MAX_PASSES: usize = 8;
 
 /// The rule whose places are fixed, and the places.
 #[derive(Clone, Copy, Debug)]
@@ -72,8 +70,12 @@ pub struct FixPlan {
     pub proposals: Vec<Proposal>,
     /// The places that stay.
     pub left: Vec<Left>,
-    /// Files that cannot be read.
+    /// Files and folders that were not searched, or of which only the path was searched.
     pub problems: Vec<WorkspaceError>,
+    /// Files whose fix cannot be written, for example because the file is read-only. They have no proposal.
+    pub blocked: Vec<WorkspaceError>,
+    /// The number of binary files, of which only the paths were searched.
+    pub binary_files: usize,
 }
 
 /// The reason for which no fix was planned.
@@ -109,7 +111,8 @@ impl From<WorkspaceError> for FixError {
 /// Plans the fixes of one rule. The plan has no proposals if the rule finds no place. This function blocks.
 ///
 /// # Errors
-/// If the rule is unknown or has no mechanical fix, or if the workspace, or the file of the target, cannot be read.
+/// If the rule is unknown or has no mechanical fix, or if the workspace cannot be read. If the target has a file: if
+/// the patterns exclude the file, or if the rule searches in its text, and the text cannot be read.
 pub fn plan_fix(
     rules: &RuleSet,
     workspace: &Workspace,
@@ -124,9 +127,9 @@ pub fn plan_fix(
         return Err(FixError::NoMechanicalFix(target.rule_id.to_owned()));
     }
     let only = target.uri.map(|uri| workspace.resolve(uri)).transpose()?;
-    if let Some(path) = only.as_ref().filter(|path| !workspace.matches(path)) {
-        let message = "the patterns of the workspace must include the file";
-        return Err(WorkspaceError::new(ErrorKind::Denied, path.as_str(), message).into());
+    if let Some(path) = &only {
+        workspace.check_included(path)?;
+        workspace.check_file(path)?;
     }
     Ok(plan(&selected, workspace, only.as_ref(), target.line, options)?)
 }
@@ -176,6 +179,7 @@ fn plan(
                 scanned.push(found);
             }
             Err(error) if only.is_some_and(|path| error.path() == path.as_str()) => return Err(error),
+            Err(error) if error.kind() == ErrorKind::Binary => plan.binary_files += 1,
             Err(error) => plan.problems.push(error),
         }
     }
@@ -199,11 +203,25 @@ fn plan(
         let text = match text.map_or_else(|| workspace.read_text(&path), Ok) {
             Ok(text) => text,
             Err(error) => {
+                // The scan may have reported the file already.
+                plan.problems.retain(|known| known.path() != error.path());
                 plan.problems.push(error);
                 continue;
             }
         };
         fix_file(rules, Found { path, text, rules: found }, &active, line, options, &mut plan);
+    }
+    let mut new_paths = BTreeSet::new();
+    for proposal in std::mem::take(&mut plan.proposals) {
+        let is_taken = proposal.new_path.as_ref().is_some_and(|path| !new_paths.insert(path.clone()));
+        match workspace.check(&proposal) {
+            Err(error) => plan.blocked.push(error),
+            Ok(()) if is_taken => {
+                let message = "the file must get a path of its own, got the new path of another file";
+                plan.blocked.push(WorkspaceError::new(ErrorKind::Exists, proposal.file_path.as_str(), message));
+            }
+            Ok(()) => plan.proposals.push(proposal),
+        }
     }
     Ok(plan)
 }

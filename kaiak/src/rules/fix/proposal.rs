@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Risk;
 use super::diff::{Side, unified};
-use crate::workspace::{ErrorKind, RelativePath, Workspace, WorkspaceError};
+use crate::workspace::{ErrorKind, RelativePath, Workspace, WorkspaceError, check_size};
 
 /// The kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -121,6 +121,25 @@ impl Proposal {
 }
 
 impl Workspace {
+    /// Checks that a proposal can be executed, before a user is asked. Nothing is changed, and the content of the file
+    /// is not compared.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TooLarge`] for the content after the change, [`ErrorKind::ReadOnly`], [`ErrorKind::Exists`],
+    /// [`ErrorKind::Io`] if the folder cannot be written, and the errors of [`Workspace::check_file`].
+    pub fn check(&self, proposal: &Proposal) -> Result<(), WorkspaceError> {
+        let path = &proposal.file_path;
+        if let Some(after) = proposal.after() {
+            check_size(path, after)?;
+        }
+        match proposal.operation {
+            Operation::Create => self.check_create(path)?,
+            Operation::Copy => self.check_file(path)?,
+            Operation::Modify | Operation::Delete | Operation::Rename => self.check_change(path)?,
+        }
+        proposal.new_path.as_ref().map_or(Ok(()), |new_path| self.check_create(new_path))
+    }
+
     /// Executes a proposal.
     ///
     /// # Errors

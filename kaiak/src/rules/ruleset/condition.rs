@@ -2,10 +2,10 @@
 
 use yaml_serde::{Mapping, Value};
 
+use super::brief;
 use super::pattern::Pattern;
 
-/// Maximum depth of nested conditions.
-const MAX_DEPTH: usize = 16;
+use crate::limits::MAX_CONDITION_DEPTH;
 
 /// A search for one pattern.
 #[derive(Clone, Debug)]
@@ -67,8 +67,8 @@ impl Condition {
 
 /// Parses a condition, and appends its searches to `searches`. An error is the reason for which the rule is skipped.
 pub(super) fn parse(value: &Value, searches: &mut Vec<Search>, depth: usize) -> Result<Condition, String> {
-    if depth > MAX_DEPTH {
-        return Err(format!("conditions must be nested at most {MAX_DEPTH} deep"));
+    if depth > MAX_CONDITION_DEPTH {
+        return Err(format!("conditions must be nested at most {MAX_CONDITION_DEPTH} deep"));
     }
     let map = value.as_mapping().ok_or("`when` must be a mapping")?;
     let mut condition = None;
@@ -114,13 +114,13 @@ fn search(provider: &str, value: &Value) -> Result<Search, String> {
         "builtin.filecontent" => &["pattern", "filePattern"],
         "builtin.file" => &["pattern"],
         "java.referenced" => &["pattern", "location"],
-        _ => return Err(format!("the provider {provider} is not supported")),
+        _ => return Err(format!("the provider {} is not supported", brief(&provider))),
     };
     let map = value.as_mapping().ok_or_else(|| format!("{provider} must be a mapping"))?;
     for key in map.keys() {
         let key = key.as_str().unwrap_or_default();
         if !known.contains(&key) {
-            return Err(format!("the member `{key}` of {provider} is not supported"));
+            return Err(format!("the member `{}` of {provider} is not supported", brief(&key)));
         }
     }
     let text = |name: &str| match map.get(name) {
@@ -132,7 +132,7 @@ fn search(provider: &str, value: &Value) -> Result<Search, String> {
     if source.contains("{{") {
         return Err("patterns that refer to other conditions are not supported".to_owned());
     }
-    let invalid = |reason: String| format!("the pattern `{source}` must be a regular expression: {reason}");
+    let invalid = |reason: String| format!("the pattern `{}` must be a regular expression: {reason}", brief(&source));
     match provider {
         "builtin.filecontent" => {
             let file_pattern = text("filePattern")?;
@@ -142,7 +142,7 @@ fn search(provider: &str, value: &Value) -> Result<Search, String> {
                 .map_err(|reason| format!("`filePattern` must be a regular expression: {reason}"))?;
             let pattern = Pattern::content(source).map_err(invalid)?;
             if pattern.regex().is_match("") {
-                return Err(format!("the pattern `{source}` must not match an empty text"));
+                return Err(format!("the pattern `{}` must not match an empty text", brief(&source)));
             }
             Ok(Search::Content { pattern, source: source.to_owned(), files })
         }
@@ -152,7 +152,7 @@ fn search(provider: &str, value: &Value) -> Result<Search, String> {
                 Ok(Search::Import { pattern: Pattern::import(source).map_err(invalid)?, source: source.to_owned() })
             }
             location => {
-                let location = location.unwrap_or("any place");
+                let location = brief(&location.unwrap_or("any place"));
                 Err(format!("java.referenced is supported at the location IMPORT only, got {location}"))
             }
         },

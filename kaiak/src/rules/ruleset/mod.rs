@@ -8,12 +8,14 @@ mod table;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fmt::{self, Display};
-use std::fs;
-use std::io;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use regex::Regex;
+use rustix::fs::OFlags;
 use serde::Deserialize;
 use yaml_serde::Value;
 
@@ -22,14 +24,7 @@ use self::pattern::Pattern;
 use super::finder::Matcher;
 use super::fix::Fix;
 
-/// Maximum size in bytes of a file of rules.
-const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
-
-/// Maximum depth of folders below a folder of rules.
-const MAX_DEPTH: usize = 16;
-
-/// Maximum number of characters in the id of a rule. A request must not have a longer id.
-const MAX_ID_CHARS: usize = 255;
+use crate::limits::{MAX_ID_CHARACTERS, MAX_REASON_CHARACTERS, MAX_RULE_FILE_BYTES, MAX_RULE_FOLDER_DEPTH};
 
 /// The name of the file that describes a set. It contains no rules.
 const DESCRIPTION: &str = "ruleset.yaml";
@@ -109,6 +104,18 @@ impl Display for Warning {
     }
 }
 
+/// The error of a set of rules in which no rule can be used.
+#[derive(Clone, Copy, Debug)]
+pub struct NoRules;
+
+impl Display for NoRules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the paths of `--rules` must contain at least one usable rule, got none")
+    }
+}
+
+impl Error for NoRules {}
+
 /// A set of rules that cannot be read.
 #[derive(Debug)]
 pub struct LoadError {
@@ -164,18 +171,23 @@ impl RuleSet {
     /// `ruleset.yaml` and files whose names end in `.test.yaml`. A file `fixes.yaml` has the fixes of rules. A rule
     /// without an entry in it gets a fix if its message states a replacement, see [`Rule::has_fix`].
     ///
-    /// A rule that is invalid, or that needs another provider, is skipped with a warning.
+    /// A rule that is invalid, or that needs another provider, is skipped with a warning. So are files in folders that
+    /// cannot be rules, such as pipes and links without a target.
     ///
     /// # Errors
-    /// If one of the paths cannot be read.
+    /// If one of the paths cannot be read, or is neither a folder nor a regular file.
     pub fn load(paths: &[PathBuf]) -> Result<(Self, Vec<Warning>), LoadError> {
+        let mut loader = Loader::default();
         let mut files = Vec::new();
         for path in paths {
-            collect(path, 0, &mut files).map_err(|error| LoadError { path: path.clone(), error })?;
+            let known = files.len();
+            collect(path, 0, &mut files, &mut loader).map_err(|error| LoadError { path: path.clone(), error })?;
+            if files.len() == known {
+                loader.warn(path, None, "the folder has no file of rules: no `.yaml`, and no `.yml`".to_owned());
+            }
         }
         files.sort();
         files.dedup();
-        let mut loader = Loader::default();
         for file in &files {
             loader.read(file).map_err(|error| LoadError { path: file.clone(), error })?;
         }
@@ -186,6 +198,14 @@ impl RuleSet {
     fn new(rules: Vec<Arc<Rule>>) -> Self {
         let matcher = Matcher::new(&rules);
         Self { rules, matcher }
+    }
+
+    /// Checks that the set has rules.
+    ///
+    /// # Errors
+    /// If it has none.
+    pub fn check_not_empty(&self) -> Result<(), NoRules> {
+        if self.rules.is_empty() { Err(NoRules) } else { Ok(()) }
     }
 
     /// Returns the rules for which `is_wanted` returns true.
@@ -209,28 +229,83 @@ impl RuleSet {
 }
 
 /// Appends the files of rules at `path`. The path itself may have any name; files in folders end in `.yaml` or `.yml`.
-fn collect(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<()> {
-    if !fs::metadata(path)?.is_dir() {
+fn collect(path: &Path, depth: usize, files: &mut Vec<PathBuf>, loader: &mut Loader) -> io::Result<()> {
+    let metadata = fs::metadata(path)?;
+    if !metadata.is_dir() {
+        if !metadata.is_file() {
+            return Err(not_regular());
+        }
         files.push(path.to_owned());
         return Ok(());
     }
     for entry in fs::read_dir(path)? {
         let entry = entry?;
         let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
-        // `metadata` follows links. A link without a target is not a file of rules.
-        let Ok(metadata) = fs::metadata(&path) else { continue };
-        if metadata.is_dir() {
-            if name != "tests" && !name.starts_with('.') && depth < MAX_DEPTH {
-                collect(&path, depth + 1, files)?;
-            }
-            continue;
-        }
         let stem = name.strip_suffix(".yaml").or_else(|| name.strip_suffix(".yml"));
-        if stem.is_some_and(|stem| !stem.ends_with(".test")) && name != DESCRIPTION {
-            files.push(path);
+        let is_wanted = stem.is_some_and(|stem| !stem.ends_with(".test")) && name != DESCRIPTION;
+        // `metadata` follows links.
+        match fs::metadata(&path) {
+            Ok(metadata) if metadata.is_dir() => {
+                if name == "tests" || name.starts_with('.') {
+                    continue;
+                }
+                if depth >= MAX_RULE_FOLDER_DEPTH {
+                    let reason =
+                        format!("the folder is skipped: it must be at most {MAX_RULE_FOLDER_DEPTH} folders deep");
+                    loader.warn(&path, None, reason);
+                    continue;
+                }
+                collect(&path, depth + 1, files, loader)?;
+            }
+            Ok(metadata) if is_wanted && metadata.is_file() => files.push(path),
+            Ok(_) if is_wanted => loader.warn(&path, None, format!("the file is skipped: {}", not_regular())),
+            Err(error) if is_wanted => loader.warn(&path, None, format!("the file is skipped: {error}")),
+            _ => {}
         }
     }
     Ok(())
+}
+
+fn not_regular() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "it must be a regular file")
+}
+
+/// Opens a regular file. The check precedes the first read, because a read of a pipe waits for its writer.
+fn open(file: &Path) -> io::Result<File> {
+    // `O_NONBLOCK` has no effect on regular files.
+    let flags = OFlags::NONBLOCK.union(OFlags::NOCTTY).bits();
+    let opened = OpenOptions::new().read(true).custom_flags(flags.cast_signed()).open(file)?;
+    if opened.metadata()?.is_file() { Ok(opened) } else { Err(not_regular()) }
+}
+
+/// Returns the beginning of the error of an invalid value, which may repeat the whole value.
+fn brief(error: &impl Display) -> String {
+    let text = error.to_string();
+    match text.char_indices().nth(MAX_REASON_CHARACTERS) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}
+
+/// Parses a list in YAML. An error does not repeat the text of the file, which may be another file than the user meant.
+fn parse_list(text: &str) -> Result<Vec<Value>, String> {
+    match yaml_serde::from_str::<Value>(text).map_err(|error| brief(&error))? {
+        Value::Sequence(list) => Ok(list),
+        Value::Null => Ok(Vec::new()),
+        other => Err(format!("it must be a list, got {}", kind(&other))),
+    }
+}
+
+const fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "nothing",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Sequence(_) => "a list",
+        Value::Mapping(_) => "a mapping",
+        Value::Tagged(_) => "a value with a tag",
+    }
 }
 
 #[derive(Default)]
@@ -242,17 +317,15 @@ struct Loader {
 
 impl Loader {
     fn read(&mut self, file: &Path) -> io::Result<()> {
-        let size = fs::metadata(file)?.len();
-        if size > MAX_FILE_BYTES {
-            self.warn(file, None, format!("the file is skipped: it must have at most {MAX_FILE_BYTES} bytes"));
+        let mut bytes = Vec::new();
+        open(file)?.take(MAX_RULE_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > MAX_RULE_FILE_BYTES {
+            self.warn(file, None, format!("the file is skipped: it must have at most {MAX_RULE_FILE_BYTES} bytes"));
             return Ok(());
         }
-        let text = String::from_utf8(fs::read(file)?);
-        let list = text.map_err(|_| "it must be UTF-8".to_owned()).and_then(|text| {
-            yaml_serde::from_str::<Option<Vec<Value>>>(&text).map_err(|error| format!("it must be a list: {error}"))
-        });
-        let list = match list {
-            Ok(list) => list.unwrap_or_default(),
+        let text = String::from_utf8(bytes).map_err(|_| "it must be UTF-8".to_owned());
+        let list = match text.and_then(|text| parse_list(&text)) {
+            Ok(list) => list,
             Err(reason) => {
                 self.warn(file, None, format!("the file is skipped: {reason}"));
                 return Ok(());
@@ -280,10 +353,14 @@ impl Loader {
         if value.get("message").is_none() && value.get("tag").is_some() {
             return;
         }
-        let raw = yaml_serde::from_value::<RawRule>(value).map_err(|error| format!("the rule is invalid: {error}"));
+        let raw =
+            yaml_serde::from_value::<RawRule>(value).map_err(|error| format!("the rule is invalid: {}", brief(&error)));
         match raw.and_then(Rule::from_raw) {
             Ok(rule) => self.rules.push((file.to_owned(), rule)),
-            Err(reason) => self.warn(file, Some(id.unwrap_or_else(|| "without an id".to_owned())), reason),
+            Err(reason) => {
+                let id = id.map_or_else(|| "without an id".to_owned(), |id| brief(&id));
+                self.warn(file, Some(id), reason);
+            }
         }
     }
 
@@ -322,8 +399,8 @@ impl Loader {
 
 impl Rule {
     fn from_raw(raw: RawRule) -> Result<Self, String> {
-        if raw.rule_id.is_empty() || raw.rule_id.chars().nth(MAX_ID_CHARS).is_some() {
-            return Err(format!("`ruleID` must have 1 to {MAX_ID_CHARS} characters"));
+        if raw.rule_id.is_empty() || raw.rule_id.chars().nth(MAX_ID_CHARACTERS).is_some() {
+            return Err(format!("`ruleID` must have 1 to {MAX_ID_CHARACTERS} characters"));
         }
         let mut searches = Vec::new();
         let condition = condition::parse(&raw.when, &mut searches, 0)?;

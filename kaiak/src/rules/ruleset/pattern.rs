@@ -5,8 +5,7 @@ use regex::{Regex, RegexBuilder};
 
 use globset::GlobBuilder;
 
-/// Maximum size in bytes of a compiled pattern. A pattern such as `(a{1000}){1000}` exceeds it.
-const MAX_PATTERN_BYTES: usize = 4 * 1024 * 1024;
+use crate::limits::MAX_PATTERN_BYTES;
 
 /// The text of a compiled pattern, which also fits into a set of patterns.
 #[derive(Clone, Debug)]

@@ -6,13 +6,12 @@ use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 use yaml_serde::Value;
 
+use super::brief;
+use crate::limits::MAX_FIX_PATTERN_BYTES;
 use crate::rules::fix::{Action, Fix, Move, Risk};
 
 /// The fixes of rules by the ids of the rules.
 pub(super) type Table = BTreeMap<String, Vec<Fix>>;
-
-/// Maximum size in bytes of a compiled pattern.
-const MAX_PATTERN_BYTES: usize = 1024 * 1024;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -57,8 +56,8 @@ struct Replace {
 pub(super) fn parse(entries: Vec<Value>, warnings: &mut Vec<String>) -> Table {
     let mut table = Table::new();
     for value in entries {
-        let id = value.get("ruleID").and_then(Value::as_str).unwrap_or("without an id").to_owned();
-        let parsed = yaml_serde::from_value::<Entry>(value).map_err(|error| error.to_string()).and_then(|entry| {
+        let id = brief(&value.get("ruleID").and_then(Value::as_str).unwrap_or("without an id"));
+        let parsed = yaml_serde::from_value::<Entry>(value).map_err(|error| brief(&error)).and_then(|entry| {
             let fixes = entry.fixes.into_iter().map(RawFix::fix).collect::<Result<Vec<_>, _>>()?;
             Ok((entry.rule_id, fixes))
         });
@@ -84,7 +83,8 @@ impl RawFix {
                 OneOrMore::More(moves) => moves,
             };
             if let Some(wrong) = moves.iter().find(|one| !is_name(&one.from) || !is_name(&one.to)) {
-                return Err(format!("`from` and `to` must be names of Java, got `{}` and `{}`", wrong.from, wrong.to));
+                let (from, to) = (brief(&wrong.from), brief(&wrong.to));
+                return Err(format!("`from` and `to` must be names of Java, got `{from}` and `{to}`"));
             }
             actions.push(Action::RenameImport(moves));
         }
@@ -117,8 +117,15 @@ impl Replace {
             (None, Some(pattern)) => (pattern, self.with),
             _ => return Err("a replacement must have `text` or `pattern`".to_owned()),
         };
-        let regex = RegexBuilder::new(&pattern).size_limit(MAX_PATTERN_BYTES).build();
-        let regex = regex.map_err(|error| format!("`pattern` must be a regular expression: {error}"))?;
+        let regex = RegexBuilder::new(&pattern).size_limit(MAX_FIX_PATTERN_BYTES).build();
+        let regex = regex.map_err(|error| format!("`pattern` must be a regular expression: {}", brief(&error)))?;
+        if let Some(name) = missing_group(&regex, &with) {
+            let name = brief(&name);
+            return Err(format!(
+                "each reference in `with` must name a group of `pattern`, got `{name}`; write `${{1}}` before a letter, \
+                 and `$$` for a `$`"
+            ));
+        }
         if regex.is_match("") {
             return Err("`pattern` must not match an empty text".to_owned());
         }
@@ -127,6 +134,33 @@ impl Replace {
         }
         Ok((regex, with))
     }
+}
+
+/// Returns the first reference in a replacement that names no group of the pattern. The crate `regex` replaces such a
+/// reference with nothing.
+fn missing_group<'a>(regex: &Regex, with: &'a str) -> Option<&'a str> {
+    let is_group = |name: &str| match name.parse::<usize>() {
+        Ok(number) => number < regex.captures_len(),
+        Err(_) => regex.capture_names().flatten().any(|known| known == name),
+    };
+    let mut rest = with;
+    while let Some((_, after)) = rest.split_once('$') {
+        let is_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
+        let braced = after.strip_prefix('{').and_then(|braced| braced.split_once('}'));
+        let name = braced
+            .map_or_else(|| after.split(|character| !is_name(character)).next().unwrap_or_default(), |(name, _)| name);
+        rest = match (after.strip_prefix('$'), braced) {
+            (Some(after), _) => after,
+            (None, Some((_, after))) => after,
+            (None, None) => after.get(name.len()..).unwrap_or_default(),
+        };
+        // A `$` before another character is a `$`.
+        let is_reference = !after.starts_with('$') && (braced.is_some() || !name.is_empty());
+        if is_reference && !is_group(name) {
+            return Some(name);
+        }
+    }
+    None
 }
 
 /// Returns whether a text consists of identifiers with dots between them.

@@ -133,6 +133,10 @@ const turns = {
   async "open-permission"() {
     await permission({ toolCallId: "t", title: "Run", kind: "execute" });
   },
+  async "permission-at-cancel"() {
+    await new Promise((resolve) => (cancelTurn = resolve));
+    await permission({ toolCallId: "t", title: "Run", kind: "execute" });
+  },
   async sleeper() {
     const { spawn } = await import("node:child_process");
     const child = spawn("sleep", ["1000"], { stdio: "ignore" });
@@ -179,7 +183,7 @@ const methods = {
           record("session/cancel");
           isCancelled = true;
           cancelTurn();
-          if (behaviour !== "hang-for-ever") {
+          if (behaviour !== "hang-for-ever" && behaviour !== "permission-at-cancel") {
             resolve("cancelled");
           }
         };
