@@ -188,7 +188,7 @@ impl FrameHandler {
     }
 
     /// Handles a body whose header declares another content type or charset. If the body is a request, the error
-    /// response contains its id. If the body is a response, no error response is sent.
+    /// response contains its id. If the body is a response or a notification, no error response is sent.
     fn handle_refused_body(&mut self, body: &[u8], reason: Reason) {
         self.is_invalid_json = false;
         self.handle_unreadable(body, Unreadable::ContentType);
@@ -197,7 +197,10 @@ impl FrameHandler {
             Incoming::Single(Ok(Message::Request(request))) => request.id,
             Incoming::Single(Err(Unusable::Reject(rejected))) => rejected.id,
             Incoming::Single(Err(Unusable::Empty(id))) => id,
-            Incoming::Single(Ok(Message::Response(_)) | Err(Unusable::Ignore | Unusable::Unreadable { .. })) => {
+            Incoming::Single(
+                Ok(Message::Response(_) | Message::Notification(_))
+                | Err(Unusable::Ignore | Unusable::Unreadable { .. }),
+            ) => {
                 return self.report_rejected(None, body, fault);
             }
             _ => Id::Null,

@@ -462,6 +462,6 @@ fn emit_passthrough(listener: &mut Option<Box<OnPassthrough>>, bytes: &[u8]) {
 
 impl fmt::Debug for Receiver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Receiver").field("is_over", &self.has_ended).finish_non_exhaustive()
+        f.debug_struct("Receiver").field("has_ended", &self.has_ended).finish_non_exhaustive()
     }
 }

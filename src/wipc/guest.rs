@@ -173,6 +173,6 @@ impl<R: Read, W: Write> Guest<R, W> {
 
 impl<R, W> fmt::Debug for Guest<R, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Guest").field("is_over", &self.has_ended).finish_non_exhaustive()
+        f.debug_struct("Guest").field("has_ended", &self.has_ended).finish_non_exhaustive()
     }
 }

@@ -113,6 +113,14 @@ async fn a_message_with_a_refused_header_is_answered_with_its_id() -> Test {
     Ok(())
 }
 
+#[tokio::test]
+async fn a_notification_with_a_refused_header_is_not_answered() -> Test {
+    let body = r#"{"jsonrpc":"2.0","method":"ping"}"#;
+    let bytes = format!("Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    assert_eq!(answers_to(bytes.as_bytes()).await?, [] as [Value; 0]);
+    Ok(())
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_stalled_message_is_abandoned_without_a_reply() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;

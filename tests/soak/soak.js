@@ -45,10 +45,11 @@ export class Soak {
     await this.#compare();
   }
 
-  /** The progress of this context: the sum of ended calls, cycles, and calls to the reloaded iframe. */
+  /** The progress of this context: the number of ended calls and cycles. */
   get progress() {
     const { links = [], cycles, reloads } = this;
-    return links.reduce((sum, { caller }) => sum + caller.ended, 0) + (cycles?.cycles ?? 0) + (reloads?.made ?? 0);
+    const toIframe = reloads === undefined ? 0 : reloads.answered + reloads.ended;
+    return links.reduce((sum, { caller }) => sum + caller.ended, 0) + (cycles?.cycles ?? 0) + toIframe;
   }
 
   /** Opens a link with a context. Both peers of the link make and serve calls. */

@@ -212,6 +212,17 @@ describe("a sent batch that is longer than the limit for received batches", () =
   });
 });
 
+describe("an array of requests and responses that has too many requests", () => {
+  it("is refused, but its responses end their calls", async () => {
+    const { transport, peer } = createPeer({ limits: { batchItems: 2 } });
+    const call = peer.request("a");
+    const requests = Array.from({ length: 3 }, (_, id) => ({ jsonrpc: "2.0", method: "b", id }));
+    transport.deliver([...requests, { jsonrpc: "2.0", id: transport.sent[0].id, result: 7 }]);
+    assert.equal(await call, 7);
+    assert.equal(transport.sent[1].error.data.reason, "batch-too-large");
+  });
+});
+
 describe("many calls at once", () => {
   // These tests took minutes when the work for one call grew with the number of the other calls.
   const many = 50_000;

@@ -191,15 +191,23 @@ mod tests {
         assert_eq!(tail("a\n\nb\nc\n", 2), "    b\n    c");
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
-    fn a_process_is_stopped_after_its_time_limit() -> Result<()> {
+    fn a_process_and_its_child_are_stopped_after_the_time_limit() -> Result<()> {
         let log = std::env::temp_dir().join(format!("portway-xtask-limit-{}.log", std::process::id()));
         let mut command = Command::new("sh");
-        command.args(["-c", "sleep 977 & echo started; wait"]);
-        let outcome = run(&mut command, &log, Duration::from_millis(300))?;
+        command.args(["-c", "sleep 977 & echo $!; wait"]);
+        let outcome = run(&mut command, &log, Duration::from_secs(2))?;
         fs::remove_file(&log)?;
         assert!(matches!(outcome.ending, Ending::TimedOut(_)));
-        assert_eq!(outcome.output.trim(), "started");
+        // A process in the state `Z` has ended, and is not reaped yet.
+        let stat = format!("/proc/{}/stat", outcome.output.trim());
+        let is_running = || fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "));
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while is_running() {
+            assert!(Instant::now() < deadline, "the child still runs");
+            thread::sleep(Duration::from_millis(20));
+        }
         Ok(())
     }
 }

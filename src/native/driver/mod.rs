@@ -36,7 +36,7 @@ use super::state::LinkState;
 use super::transport::Streams;
 use crate::connection::{Connection, Event, Ignored};
 use crate::error::Closed;
-use crate::message::Entry;
+use crate::message::{Entry, is_response};
 
 pub(super) struct Driver {
     link: Arc<Link>,
@@ -56,8 +56,8 @@ pub(super) struct Driver {
     /// Whether more input can be handled without reading: unread bytes, bytes in the buffer of the decoder, or the rest
     /// of a batch.
     has_backlog: bool,
-    /// The number of the current batch, and its remaining elements.
-    batch: Option<(u32, vec::IntoIter<Entry<Text>>)>,
+    /// The number of the current batch, and its remaining elements. A refused batch has no number.
+    batch: Option<(Option<u32>, vec::IntoIter<Entry<Text>>)>,
     /// The message that is not complete yet.
     partial_message: Option<PartialMessage>,
     /// An expired deadline, during the time in which available input is still read.
@@ -292,11 +292,14 @@ impl Driver {
         Poll::Ready(())
     }
 
-    fn begin_batch(&mut self, entries: Vec<Entry<Text>>) {
-        let begin = |connection: &mut Connection<Text>| {
-            (!connection.is_closed()).then(|| connection.begin_batch(&entries)).flatten()
-        };
-        self.batch = self.link.with_connection(begin).map(|batch| (batch, entries.into_iter()));
+    fn begin_batch(&mut self, mut entries: Vec<Entry<Text>>) {
+        let begin =
+            |connection: &mut Connection<Text>| (!connection.is_closed()).then(|| connection.begin_batch(&entries));
+        let Some(batch) = self.link.with_connection(begin) else { return };
+        if batch.is_none() {
+            entries.retain(is_response);
+        }
+        self.batch = Some((batch, entries.into_iter()));
     }
 
     /// Handles the elements of the current batch. Dispatches the events of each element before the next element is
@@ -308,7 +311,7 @@ impl Driver {
                 self.end_batch();
                 return true;
             };
-            self.frame_handler.handle_entry(entry, Some(batch));
+            self.frame_handler.handle_entry(entry, batch);
             self.dispatch_events(context);
             if poll_proceed(context).map(|turn| turn.made_progress()).is_pending() {
                 return false;
@@ -319,7 +322,7 @@ impl Driver {
 
     /// Ends the current batch. Its remaining elements are dropped.
     fn end_batch(&mut self) {
-        if let Some((batch, _)) = self.batch.take() {
+        if let Some((Some(batch), _)) = self.batch.take() {
             self.link.with_connection(|connection| connection.end_batch(batch));
         }
     }

@@ -153,9 +153,11 @@ pub(super) fn inspector(suites: &Run<'_>) {
     }
     match peers::python(suites.setup) {
         Err(missing) => {
-            for suite in ["inspector-command", "inspector-story"] {
-                suites.add_missing(suite, "chromium", &format!("{missing:#}"));
+            let missing = format!("{missing:#}");
+            for engine in suites.engines.clone() {
+                suites.add_missing("inspector-command", &engine.to_string(), &missing);
             }
+            suites.add_missing("inspector-story", "chromium", &missing);
         }
         Ok(python) => {
             // The command contains the built page.

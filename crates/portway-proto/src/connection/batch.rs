@@ -5,7 +5,9 @@ use alloc::vec::Vec;
 use slab::Slab;
 
 use super::{Connection, End, Event, Ignored};
-use crate::message::{Entry, Fault, Message, Outgoing, Payload, Reason, Rejected, RequestId, Response, Unusable};
+use crate::message::{
+    Entry, Fault, Message, Outgoing, Payload, Reason, Rejected, RequestId, Response, Unusable, is_response,
+};
 use crate::profile::BatchPolicy;
 
 #[derive(Debug)]
@@ -105,11 +107,15 @@ fn bytes_of_reply<P: Payload>(entry: &Entry<P>) -> usize {
 
 impl<P: Payload> Connection<P> {
     pub(super) fn handle_batch(&mut self, entries: Vec<Entry<P>>) {
-        let Some(batch) = self.begin_batch(&entries) else { return };
+        let batch = self.begin_batch(&entries);
         for entry in entries {
-            self.handle_entry(entry, Some(batch));
+            if batch.is_some() || is_response(&entry) {
+                self.handle_entry(entry, batch);
+            }
         }
-        self.end_batch(batch);
+        if let Some(batch) = batch {
+            self.end_batch(batch);
+        }
     }
 
     /// Handles one element of a batch after [`begin_batch`](Self::begin_batch). Drivers that drain the output after
@@ -143,15 +149,18 @@ impl<P: Payload> Connection<P> {
     }
 
     /// Begins a batch from the peer. Pass each element to [`handle_in_batch`](Self::handle_in_batch) afterwards, and
-    /// then call [`end_batch`](Self::end_batch). Returns `None` if the batch is refused as a whole.
+    /// then call [`end_batch`](Self::end_batch).
+    ///
+    /// Returns `None` if the batch is refused. The responses in a refused batch still end their calls. So pass each
+    /// element for which [`is_response`] is true to [`handle`](Self::handle), and drop the other elements. A batch of
+    /// responses alone gets no error response.
     pub fn begin_batch(&mut self, entries: &[Entry<P>]) -> Option<u32> {
         // Responses do not count towards the limit, since they are never answered.
-        let counts = |entry: &&Entry<P>| {
-            !matches!(entry, Ok(Message::Response(_)) | Err(Unusable::Ignore | Unusable::Unreadable { .. }))
-        };
+        let counts = |entry: &&Entry<P>| !is_response(entry) && !matches!(entry, Err(Unusable::Ignore));
+        let count = entries.iter().filter(counts).count();
         let fault = if self.config.profile.batch == BatchPolicy::Reject {
             Fault::Refused(Reason::BatchNotSupported)
-        } else if entries.iter().filter(counts).count() > self.config.limits.batch_items {
+        } else if count > self.config.limits.batch_items {
             Fault::Refused(Reason::BatchTooLarge)
         } else if entries.is_empty() {
             Fault::InvalidRequest
@@ -160,7 +169,9 @@ impl<P: Payload> Connection<P> {
             self.answered_batch = self.calls.only_batch_number();
             return Some(self.reply_batches.begin(is_refused));
         };
-        self.reject(Rejected { id: P::Id::NULL, fault }, None);
+        if count > 0 || entries.is_empty() {
+            self.reject(Rejected { id: P::Id::NULL, fault }, None);
+        }
         None
     }
 

@@ -8,6 +8,11 @@ use super::{Fault, Id, Message, Payload, RequestId, Unreadable};
 /// message.
 pub type Entry<P> = Result<Message<P>, Unusable<<P as Payload>::Id>>;
 
+/// Returns whether an element is a response, even if the response is unreadable.
+pub fn is_response<P: Payload>(entry: &Entry<P>) -> bool {
+    matches!(entry, Ok(Message::Response(_)) | Err(Unusable::Unreadable { .. }))
+}
+
 /// An element that is not a message, with the reaction of the connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unusable<I = Id> {

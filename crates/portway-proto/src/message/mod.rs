@@ -16,7 +16,7 @@ mod response;
 mod shape;
 mod unreadable;
 
-pub use batch::{Entry, Incoming, Outgoing, Rejected, Unusable};
+pub use batch::{Entry, Incoming, Outgoing, Rejected, Unusable, is_response};
 pub use error_object::{ErrorObject, Fault, Reason};
 #[cfg(feature = "codec")]
 pub(crate) use id::whole_number;

@@ -6,10 +6,11 @@ use alloc::vec::Vec;
 use core::num::NonZeroU32;
 
 use super::pair::{LATENCY, Pair, Text, call_batch, text};
-use crate::ErrorCode;
+use super::requests::request;
 use crate::connection::{CallKey, Config, Connection, End, Event, Ignored, Refused};
-use crate::message::{Entry, ErrorObject, Id, Incoming, Message, Response, Unusable};
+use crate::message::{Entry, ErrorObject, Id, Incoming, Message, RequestId, Response, Unreadable, Unusable};
 use crate::profile::Profile;
+use crate::{ErrorCode, Limits};
 
 /// Returns a response of the peer with a result.
 fn response(id: impl Into<Id>, result: &str) -> Incoming<Text> {
@@ -352,6 +353,34 @@ fn one_error_for_a_refused_batch_ends_all_calls_of_the_batch() {
         assert_eq!(error.data, Some(text("batch-not-supported")));
     }
     assert_eq!(events.len(), 2);
+}
+
+#[test]
+fn the_responses_in_a_refused_batch_end_their_calls() {
+    let too_long = Config::new(Profile::GENERIC).with_limits(Limits { batch_items: 1, ..Limits::DEFAULT });
+    for config in [Config::new(Profile::LSP), too_long] {
+        let mut pair = Pair::with(config);
+        let [answered, unreadable] = [(); 2].map(|()| call(&mut pair, None).id());
+        let response = Response { id: Id::from_call(answered), outcome: Ok(text("result")) };
+        pair.client.handle(Incoming::Batch(vec![
+            request(1, "a"),
+            Ok(Message::Response(response)),
+            request(2, "a"),
+            Err(Unusable::Unreadable { id: Some(Id::from_call(unreadable)), why: Unreadable::TooDeep }),
+        ]));
+        pair.drain();
+        assert_eq!(ends(&mut pair), [(answered, "result"), (unreadable, "unreadable")]);
+    }
+}
+
+#[test]
+fn a_refused_batch_of_responses_gets_no_response() {
+    let mut client = Connection::<Text>::new(Config::new(Profile::LSP));
+    client.handle(Incoming::Batch(vec![Ok(Message::Response(Response {
+        id: Id::from(1),
+        outcome: Ok(text("result")),
+    }))]));
+    assert!(client.poll_transmit().is_none());
 }
 
 /// Sends a batch of `calls` calls of the client.
