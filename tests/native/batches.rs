@@ -123,7 +123,7 @@ async fn the_responses_in_a_refused_batch_end_their_calls() -> Test {
         let client = Client::new(transport.with_profile(profile).with_limits(limits));
         let call = tokio::spawn({
             let client = client.clone();
-            async move { client.call::<_, u32>("a", ()).await }
+            async move { client.call::<u32>("a", &()).await }
         });
         let id = there.receive().await?["id"].clone();
         there.send(&format!(r#"[{ECHO},{{"jsonrpc":"2.0","id":{id},"result":7}},{ECHO}]"#)).await?;
