@@ -119,6 +119,12 @@ impl AgentProcess {
         Some(event)
     }
 
+    /// Returns whether the agent has ended, or has closed its output.
+    pub(super) fn has_ended(&self) -> bool {
+        // The link owns the sender, and drops it at its end.
+        self.events.is_closed()
+    }
+
     /// Returns the reason why the process has exited, with the last lines of its standard error.
     pub(super) async fn exit_details(&self) -> String {
         let _ = tokio::time::timeout(EXIT_GRACE * 2, self.client.closed()).await;
