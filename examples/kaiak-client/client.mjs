@@ -116,6 +116,8 @@ const session_id = randomUUID();
 process.on("SIGINT", () => {
   isDone = true;
   process.exitCode = 130;
+  // In a terminal, a server that is a child of this client receives the signal, too, and may end first.
+  connection.onClose(() => process.exit());
   execute("kaiak/delete_session", { session_id, force: true }).finally(() => process.exit());
 });
 try {

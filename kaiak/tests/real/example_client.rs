@@ -136,6 +136,29 @@ fn ctrl_c_ends_the_client_and_its_server_and_changes_nothing() {
     assert_eq!(fs::read_to_string(folder.path().join("workspace/src/A.java")).unwrap(), SERVLET);
 }
 
+/// A terminal sends SIGINT to the client and to its server at once.
+#[test]
+fn ctrl_c_in_a_terminal_ends_the_client_even_if_the_server_ends_first() {
+    if !is_available() {
+        return;
+    }
+    let (folder, mut client, server) = with_question();
+    for pid in [client.process.id(), server] {
+        kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::INT).unwrap();
+    }
+    let mut status = None;
+    wait_until(|| {
+        status = client.process.try_wait().unwrap();
+        status.is_some()
+    });
+    let (_, output, errors) = client.wait();
+    // If the server ends before the client receives its signal, the client reports this.
+    let is_expected = matches!(status.unwrap().code(), Some(1 | 130));
+    assert!(is_expected && !errors.contains("    at "), "{status:?}: {output}\n{errors}");
+    wait_until(|| !crate::processes::is_running(server));
+    assert_eq!(fs::read_to_string(folder.path().join("workspace/src/A.java")).unwrap(), SERVLET);
+}
+
 #[test]
 fn an_expected_fault_is_one_message_without_a_stack_trace() {
     if !is_available() {
