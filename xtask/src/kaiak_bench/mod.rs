@@ -1,6 +1,6 @@
-//! `cargo xtask bench --only kaiak`: the times of `kaiak find` and `kaiak fix` on a generated tree of 600 files. The
-//! time of `kaiak fix` is compared with that of Tomcat's migration tool. Then the delay of the messages of an agent, and
-//! the memory of idle sessions.
+//! `cargo xtask bench --only kaiak`: the times of `kaiak find` and `kaiak fix` on a generated tree of 600 files, the
+//! delay of the messages of an agent, and the memory of idle sessions. The time of `kaiak fix` is compared with that of
+//! Tomcat's migration tool.
 
 pub(crate) mod agent;
 mod sessions;
