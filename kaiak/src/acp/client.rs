@@ -256,7 +256,9 @@ impl Default for Stderr {
 
 impl Stderr {
     async fn read(self: Arc<Self>, pipe: ChildStderr) {
-        let mut reader = BufReader::new(pipe);
+        /// Bytes of the buffer. Each idle session has one.
+        const BUFFER_BYTES: usize = 1_024;
+        let mut reader = BufReader::with_capacity(BUFFER_BYTES, pipe);
         let mut line = Vec::new();
         loop {
             line.clear();
