@@ -58,10 +58,6 @@ fn open(arguments: &CommonArguments, report: &Report) -> Result<(RuleSet, Worksp
     } else {
         arguments.exclude.clone()
     };
-    if arguments.workspace.is_file() {
-        let path = arguments.workspace.display();
-        return Err(Failure::Message(format!("WORKSPACE must be a folder, got the file {path}")));
-    }
     let workspace = Workspace::open(&arguments.workspace, &arguments.include, &exclude).map_err(Failure::of)?;
     Ok((rules, workspace))
 }
