@@ -6,32 +6,71 @@
 // INCIDENTS is a file of the command `kaiak find`: one incident per line.
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
+import { resolve } from "node:path";
 import { createInterface } from "node:readline";
-import { createMessageConnection, StreamMessageReader, StreamMessageWriter } from "vscode-jsonrpc/node";
+import { setTimeout } from "node:timers/promises";
 
 const [incidentsFile, workspace, option, ...rest] = process.argv.slice(2);
 if (!rest.length || !["--", "--socket"].includes(option)) {
-  console.error("usage: client.mjs INCIDENTS WORKSPACE (-- COMMAND ARGUMENTS... | --socket PATH)");
-  process.exit(2);
+  fail("usage: client.mjs INCIDENTS WORKSPACE (-- COMMAND ARGUMENTS... | --socket PATH)", 2);
+}
+const { createMessageConnection, StreamMessageReader, StreamMessageWriter } = await import("vscode-jsonrpc/node").catch(
+  () => fail("vscode-jsonrpc must be installed: run `npm install` in the folder of this client"),
+);
+
+/** Ends the client with an error. */
+function fail(message, exitCode = 1) {
+  console.error(message);
+  process.exit(exitCode);
+}
+
+/** Connects to a socket. Waits up to 5 s for a server that has just been started. */
+async function openSocket(path) {
+  for (const deadline = Date.now() + 5000; ; await setTimeout(50)) {
+    const socket = connect(path);
+    try {
+      await once(socket, "connect");
+      return socket;
+    } catch (error) {
+      if (!["ENOENT", "ECONNREFUSED"].includes(error.code) || Date.now() > deadline) throw error;
+    }
+  }
 }
 
 /** Opens the streams of the server: a process of this client, or a socket. */
-function openStreams() {
+async function openStreams() {
   if (option === "--socket") {
-    const socket = connect(rest[0]);
-    return { reader: socket, writer: socket, close: () => socket.end() };
+    const socket = await openSocket(rest[0]);
+    return { reader: socket, writer: socket };
   }
   const [program, ...serverArguments] = rest;
   const server = spawn(program, serverArguments, { stdio: ["pipe", "pipe", "inherit"] });
-  return { reader: server.stdout, writer: server.stdin, close: () => server.stdin.end() };
+  await once(server, "spawn");
+  return { reader: server.stdout, writer: server.stdin };
 }
 
-const { reader, writer, close } = openStreams();
+/** Reads the incidents: one JSON object per line. */
+function readIncidents() {
+  const lines = readFileSync(incidentsFile, "utf8").split("\n").filter(Boolean);
+  return lines.map((line) => JSON.parse(line));
+}
+
+let incidents = [];
+try {
+  incidents = readIncidents();
+} catch (error) {
+  fail(`${incidentsFile} must have the output of \`kaiak find\`: ${error.message}`);
+}
+const { reader, writer } = await openStreams().catch((error) => fail(`cannot reach the server: ${error.message}`));
 const connection = createMessageConnection(new StreamMessageReader(reader), new StreamMessageWriter(writer));
-connection.onError(([error]) => console.error(`the connection failed: ${error.message}`));
-connection.onClose(() => process.stdin.destroy());
+let isDone = false;
+/** Ends the client if the server has ended: an open request gets no response. */
+const onEnd = () => isDone || fail("the server has ended before its response");
+connection.onClose(onEnd);
+connection.onError(onEnd);
 
 /** Runs one of the three commands. */
 const execute = (command, argument) =>
@@ -39,7 +78,8 @@ const execute = (command, argument) =>
 
 const handlers = {
   progress: ({ percentage, description }) => console.log(`${percentage} % ${description}`),
-  ai_response: ({ text, partial }) => partial && process.stdout.write(text),
+  // The whole text follows its parts.
+  ai_response: ({ text, partial }) => partial || console.log(text),
   tool_call: ({ tool_name, operation, status }) => console.log(`[${tool_name}] ${operation}: ${status}`),
   file_modification: ({ operation, file_path, risk_level, diff }) =>
     console.log(`${operation} ${file_path} (risk: ${risk_level})\n${diff}`),
@@ -60,6 +100,7 @@ function ask({ interaction_id, prompt }) {
   questions = questions.then(async () => {
     console.log(`${prompt} [y/n]`);
     const { value } = await lines.next();
+    if (isDone) return;
     const response_data = { approved: /^y/i.test(value ?? "") };
     const answer = { interaction_id, response_type: "approval", response_data };
     try {
@@ -72,22 +113,24 @@ function ask({ interaction_id, prompt }) {
 
 connection.listen();
 const session_id = randomUUID();
-const incidents = readFileSync(incidentsFile, "utf8").split("\n").filter(Boolean).map(JSON.parse);
-process.on("SIGINT", () =>
-  execute("kaiak/delete_session", { session_id, force: true }).finally(() => process.exit(130)),
-);
+process.on("SIGINT", () => {
+  isDone = true;
+  process.exitCode = 130;
+  // In a terminal, a server that is a child of this client receives the signal, too, and may end first.
+  connection.onClose(() => process.exit());
+  execute("kaiak/delete_session", { session_id, force: true }).finally(() => process.exit());
+});
 try {
-  const { warnings } = await execute("kaiak/configure", { configuration: { workspace: { working_dir: workspace } } });
-  for (const warning of warnings) {
-    console.log(`warning: ${warning}`);
-  }
+  const working_dir = resolve(workspace);
+  const { warnings } = await execute("kaiak/configure", { configuration: { workspace: { working_dir } } });
+  for (const warning of warnings) console.log(`warning: ${warning}`);
   const result = await execute("kaiak/generate_fix", { session_id, incidents });
   console.log(`${result.status}: ${result.incident_count} incidents`);
   await execute("kaiak/delete_session", { session_id });
 } catch (error) {
-  console.error(`${error.message} (${error.code}) ${JSON.stringify(error.data ?? null)}`);
-  process.exitCode = 1;
+  if (!isDone) fail(`${error.message} (${error.code}) ${JSON.stringify(error.data ?? null)}`);
 }
+isDone = true;
 process.stdin.destroy();
 connection.end();
-close();
+writer.end();

@@ -80,6 +80,9 @@ enum Task {
     Size,
     /// Measure kaiak with rules of Konveyor and their test projects
     KaiakRules(kaiak_rules::Arguments),
+    /// Serve the Agent Client Protocol for `bench --only kaiak`
+    #[command(hide = true)]
+    KaiakAgent(kaiak_bench::agent::Arguments),
     /// Install the toolchain, the browsers, and the tools that most commands need
     Setup,
     /// Print shell lines that put the wasm toolchain and the tools in PATH: eval "$(cargo xtask env)"
@@ -99,6 +102,9 @@ fn main() -> ExitCode {
 
 /// Runs one task. Returns `false` if the task has found a fault.
 fn run(task: Task) -> Result<bool> {
+    if let Task::KaiakAgent(arguments) = &task {
+        return kaiak_bench::agent::run(arguments);
+    }
     let setup = Setup::new()?;
     match task {
         Task::Build(arguments) => build::build(&setup, &arguments).map(|()| true),
@@ -113,6 +119,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Coverage(arguments) => coverage::run(&setup, &arguments),
         Task::Size => size::run(&setup),
         Task::KaiakRules(arguments) => kaiak_rules::run(&setup, &arguments),
+        Task::KaiakAgent(arguments) => kaiak_bench::agent::run(&arguments),
         Task::Setup => setup.install_all_tools(),
         Task::Env => setup.print_environment(),
     }

@@ -109,6 +109,12 @@ impl AgentProcess {
         Some(event)
     }
 
+    /// Returns whether the agent has ended, or has closed its output.
+    pub(super) fn has_ended(&self) -> bool {
+        // The link owns the sender, and drops it at its end.
+        self.events.is_closed()
+    }
+
     /// Returns the reason why the process has exited, with the last lines of its standard error.
     pub(super) async fn exit_details(&self) -> String {
         let _ = tokio::time::timeout(EXIT_GRACE * 2, self.client.closed()).await;
@@ -240,7 +246,9 @@ impl Default for Stderr {
 
 impl Stderr {
     async fn read(self: Arc<Self>, pipe: ChildStderr) {
-        let mut reader = BufReader::new(pipe);
+        /// Bytes of the buffer. Each idle session has one.
+        const BUFFER_BYTES: usize = 1_024;
+        let mut reader = BufReader::with_capacity(BUFFER_BYTES, pipe);
         let mut line = Vec::new();
         loop {
             line.clear();

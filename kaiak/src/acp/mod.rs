@@ -308,6 +308,7 @@ impl Agent for AcpAgent {
     fn is_usable(&self, configuration: &Configuration) -> bool {
         let (own, new) = (&self.configuration, configuration);
         self.usable
+            && !self.process.has_ended()
             && own.workspace.working_dir == new.workspace.working_dir
             && own.tools.custom_tools == new.tools.custom_tools
             && own.model.model == new.model.model

@@ -73,6 +73,8 @@ pub(crate) fn run(arguments: &FixArguments) -> Result<(), Failure> {
 /// the proposals.
 fn apply(proposals: &[Proposal], workspace: &Workspace, report: &Report) -> Vec<Result<(), WorkspaceError>> {
     let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    // The number of the file that the progress names. Threads reach their progress in any order.
+    let shown = Mutex::new(0);
     thread::scope(|scope| {
         for _ in 0..WRITERS.min(proposals.len()) {
             scope.spawn(|| {
@@ -80,13 +82,20 @@ fn apply(proposals: &[Proposal], workspace: &Workspace, report: &Report) -> Vec<
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(proposal) = proposals.get(index) else { break };
                     let path = &proposal.file_path;
-                    report.progress(&format!("writing file {} of {}: {path}", index + 1, proposals.len()));
+                    let mut last = shown.lock().unwrap_or_else(PoisonError::into_inner);
+                    if index >= *last {
+                        report.progress(&format!("writing file {} of {}: {path}", index + 1, proposals.len()));
+                        *last = index;
+                    }
+                    drop(last);
                     let result = workspace.apply(proposal);
                     results.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
                 }
             });
         }
     });
+    // The diff follows, perhaps on the same terminal.
+    report.clear();
     let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
     results.sort_by_key(|(index, _)| *index);
     results.into_iter().map(|(_, result)| result).collect()

@@ -6,6 +6,9 @@ use std::io::{self, IsTerminal, Write};
 use portway::stdio;
 use portway_cli_support::escape::escape_control;
 
+/// The number of columns of a terminal that does not report its size.
+const DEFAULT_COLUMNS: u16 = 80;
+
 /// Writes lines for the user to standard error. A failure to write is ignored.
 pub(crate) struct Report {
     is_quiet: bool,
@@ -34,10 +37,12 @@ impl Report {
         }
     }
 
-    /// Replaces the line of the progress, on a terminal.
+    /// Replaces the line of the progress, on a terminal. A text that is wider than the terminal is cut, because only
+    /// one line can be replaced.
     pub(crate) fn progress(&self, text: &str) {
         if self.has_terminal && !self.is_quiet {
-            let _ = write!(stdio::stderr(), "\r\x1b[2K{}", escape_control(text));
+            let line: String = escape_control(text).chars().take(columns().saturating_sub(1)).collect();
+            let _ = write!(stdio::stderr(), "\r\x1b[2K{line}");
         }
     }
 
@@ -47,4 +52,11 @@ impl Report {
             let _ = write!(stdio::stderr(), "\r\x1b[2K");
         }
     }
+}
+
+/// Returns the number of columns of the terminal.
+fn columns() -> usize {
+    let columns = rustix::termios::tcgetwinsize(io::stderr()).map_or(0, |size| size.ws_col);
+    // A terminal may not know its size.
+    usize::from(if columns == 0 { DEFAULT_COLUMNS } else { columns })
 }

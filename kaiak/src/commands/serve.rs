@@ -5,15 +5,16 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum, value_parser};
+use clap::{ArgGroup, Args, ValueEnum, value_parser};
 use kaiak::serve::{BackendOptions, Options, ServeTransport, serve};
 use portway::stdio;
 
 /// The arguments of `kaiak serve`.
 #[derive(Args)]
+#[command(group(ArgGroup::new("transport").required(true).args(["stdio", "socket"])))]
 pub(crate) struct ServeArguments {
     /// Serve one client on standard input and output
-    #[arg(long, required_unless_present = "socket", conflicts_with = "socket")]
+    #[arg(long)]
     stdio: bool,
     /// Listen on a Unix domain socket at this path
     #[arg(long, value_name = "PATH")]

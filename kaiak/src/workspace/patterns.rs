@@ -1,5 +1,7 @@
 //! The include and exclude patterns of a workspace.
 
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::error::{ErrorKind, WorkspaceError};
@@ -10,8 +12,17 @@ pub const DEFAULT_INCLUDE: &[&str] = &["**/*"];
 /// The exclude patterns of a workspace for which none are configured: folders with the files of tools.
 pub const DEFAULT_EXCLUDE: &[&str] = &["**/.git/**", "**/target/**", "**/node_modules/**"];
 
+/// The patterns that were compiled last. All sessions of a server usually have the same patterns, and compiled patterns
+/// are the largest part of an idle session.
+static LAST: Mutex<Weak<Compiled>> = Mutex::new(Weak::new());
+
 #[derive(Debug)]
-pub(super) struct Patterns {
+pub(super) struct Patterns(Arc<Compiled>);
+
+#[derive(Debug)]
+struct Compiled {
+    /// The texts of the patterns.
+    texts: (Vec<String>, Vec<String>),
     include: GlobSet,
     exclude: GlobSet,
     /// Folders whose files are all excluded, so that a search does not enter them.
@@ -21,18 +32,26 @@ pub(super) struct Patterns {
 impl Patterns {
     /// Compiles the patterns. `*` and `?` do not match `/`; `**` does.
     pub(super) fn new(include: &[String], exclude: &[String]) -> Result<Self, WorkspaceError> {
+        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(compiled) = last.upgrade().filter(|last| last.texts.0 == include && last.texts.1 == exclude) {
+            return Ok(Self(compiled));
+        }
         let folders: Vec<_> = exclude.iter().filter_map(|pattern| pattern.strip_suffix("/**")).collect();
-        Ok(Self { include: set(include)?, exclude: set(exclude)?, excluded_folders: set(&folders)? })
+        let texts = (include.to_vec(), exclude.to_vec());
+        let (include, exclude, excluded_folders) = (set(include)?, set(exclude)?, set(&folders)?);
+        let compiled = Arc::new(Compiled { texts, include, exclude, excluded_folders });
+        *last = Arc::downgrade(&compiled);
+        Ok(Self(compiled))
     }
 
     /// Returns whether a file is included and not excluded.
     pub(super) fn matches(&self, path: &str) -> bool {
-        self.include.is_match(path) && !self.exclude.is_match(path)
+        self.0.include.is_match(path) && !self.0.exclude.is_match(path)
     }
 
     /// Returns whether all files of a folder are excluded.
     pub(super) fn excludes_folder(&self, path: &str) -> bool {
-        self.excluded_folders.is_match(path)
+        self.0.excluded_folders.is_match(path)
     }
 }
 

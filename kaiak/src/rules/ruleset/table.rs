@@ -1,4 +1,4 @@
-//! Tables of fixes: the file `fixes.yaml` beside files of rules. The README of the package describes its form.
+//! Tables of fixes: the file `fixes.yaml` beside files of rules. docs/kaiak.md describes its form.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,9 @@
-//! `cargo xtask bench --only kaiak`: the times of `kaiak find` and `kaiak fix` on a generated tree of 600 files. The
-//! time of `kaiak fix` is compared with that of Tomcat's migration tool.
+//! `cargo xtask bench --only kaiak`: the times of `kaiak find` and `kaiak fix` on a generated tree of 600 files, the
+//! delay of the messages of an agent, and the memory of idle sessions. The time of `kaiak fix` is compared with that of
+//! Tomcat's migration tool.
+
+pub(crate) mod agent;
+mod sessions;
 
 use std::fmt::Write;
 use std::fs;
@@ -21,6 +25,13 @@ const RULES: usize = 340;
 
 /// Maximum time of `kaiak find`.
 const MAX_FIND: Duration = Duration::from_secs(1);
+
+/// Maximum time from the write of an agent to the arrival of its frame at the client.
+const MAX_DELAY_P50: Duration = Duration::from_millis(2);
+const MAX_DELAY_P99: Duration = Duration::from_millis(20);
+
+/// Maximum resident memory of a server with idle sessions.
+const MAX_IDLE_BYTES: u64 = 50_000_000;
 
 /// The default number of rounds. The median of the rounds counts.
 const ROUNDS: u32 = 7;
@@ -65,7 +76,19 @@ pub(crate) fn run(setup: &Setup, rounds: Option<u32>, is_check: bool) -> Result<
     println!("  kaiak find, {RULES} rules   {find:.3?}, at most {MAX_FIND:?}");
     println!("  kaiak fix, rules/jakarta  {fix:.3?}");
     println!("  javax2jakarta             {other:.3?}");
-    Ok(!is_check || (find < MAX_FIND && fix <= other))
+
+    let delays = sessions::delays(&program, &folder.join("empty"))?;
+    println!("from a line of an agent to the frame for the client:");
+    println!("  p50  {:.3?}, at most {MAX_DELAY_P50:?}", delays.p50);
+    println!("  p99  {:.3?}, at most {MAX_DELAY_P99:?}", delays.p99);
+    let (with_rules, with_agents) = sessions::idle_memory(&program, &folder.join("empty"), &jakarta)?;
+    let megabytes = |bytes: u64| format!("{}.{} MB", bytes / 1_000_000, bytes / 100_000 % 10);
+    println!("the memory of {} idle sessions, at most {}:", sessions::SESSIONS, megabytes(MAX_IDLE_BYTES));
+    println!("  backend rules  {}", megabytes(with_rules));
+    println!("  backend acp    {}, without its agents", megabytes(with_agents));
+    let are_fast = find < MAX_FIND && fix <= other && delays.p50 < MAX_DELAY_P50 && delays.p99 < MAX_DELAY_P99;
+    let are_small = with_rules < MAX_IDLE_BYTES && with_agents < MAX_IDLE_BYTES;
+    Ok(!is_check || (are_fast && are_small))
 }
 
 /// Returns the time of a command, which must succeed.

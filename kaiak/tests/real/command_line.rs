@@ -1,0 +1,19 @@
+//! The texts of errors in the command line.
+
+use std::process::Stdio;
+
+use crate::harness::{command, folder};
+
+#[test]
+fn an_error_names_both_transports() {
+    let folder = folder();
+    for (arguments, part) in [
+        (&["serve", "--rules", "../rules"] as &[&str], "<--stdio|--socket <PATH>>"),
+        (&["serve", "--rules", "../rules", "--stdio", "--socket", "x"], "cannot be used with"),
+    ] {
+        let output = command(&folder).args(arguments).stdin(Stdio::null()).output().unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), &*output.stdout), (Some(2), &b""[..]), "{arguments:?}: {errors}");
+        assert!(errors.contains(part), "{arguments:?}: {errors}");
+    }
+}

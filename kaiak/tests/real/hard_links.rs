@@ -1,0 +1,73 @@
+//! Files with several names. A fix replaces the file of one name, and never changes a file outside of the workspace.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+use serde_json::json;
+
+use crate::harness::{SESSION, command, fix, folder, start, stdio};
+use crate::programs::sdk_agent;
+use crate::sdk_agent::{copies, is_available, log_path};
+
+const SERVLET: &str = "import javax.servlet.Filter;\n";
+const FIXED_SERVLET: &str = "import jakarta.servlet.Filter;\n";
+
+#[test]
+fn fix_leaves_the_name_outside_of_the_workspace_and_fixes_each_name_in_it() {
+    let folder = folder();
+    let (inside, outside) = (folder.path().join("workspace/src"), folder.path().join("Outside.java"));
+    fs::write(&outside, SERVLET).unwrap();
+    for name in ["A.java", "B.java"] {
+        fs::hard_link(&outside, inside.join(name)).unwrap();
+    }
+    let mut command = command(&folder);
+    command.args(["fix", "--quiet", "--rules", "../rules", "--rule", "servlet-import", "."]);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for name in ["A.java", "B.java"] {
+        assert_eq!(fs::read_to_string(inside.join(name)).unwrap(), FIXED_SERVLET);
+        assert_eq!(fs::metadata(inside.join(name)).unwrap().nlink(), 1);
+    }
+    assert_eq!(fs::read_to_string(&outside).unwrap(), SERVLET);
+    assert_eq!(fs::metadata(&outside).unwrap().nlink(), 1);
+    assert_eq!(fs::read_dir(&inside).unwrap().count(), 2);
+}
+
+#[test]
+fn an_approved_fix_of_the_server_leaves_the_name_outside_of_the_workspace() {
+    let (server, mut client) = stdio();
+    let outside = server.folder.path().join("Outside.java");
+    fs::write(&outside, SERVLET).unwrap();
+    fs::hard_link(&outside, server.workspace().join("src/A.java")).unwrap();
+    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    client.approve(true);
+    assert_eq!(client.response(id)["result"]["status"], "completed");
+    assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
+    assert_eq!(fs::read_to_string(&outside).unwrap(), SERVLET);
+}
+
+#[test]
+fn an_agent_that_writes_into_its_copy_changes_no_other_name_of_the_file() {
+    if !is_available() {
+        return;
+    }
+    let folder = folder();
+    let mut command = command(&folder);
+    command.args(["serve", "--stdio", "--backend", "acp", "--", "node"]).arg(sdk_agent()).args(["direct", "silent"]);
+    command.arg(log_path(folder.path())).env("TMPDIR", copies(&folder));
+    let (server, mut client) = start(folder, command);
+    let outside = server.folder.path().join("Outside.java");
+    fs::write(&outside, SERVLET).unwrap();
+    for name in ["A.java", "B.java"] {
+        fs::hard_link(&outside, server.workspace().join("src").join(name)).unwrap();
+    }
+    client.configure(&json!({ "tools": { "max_tool_calls": 100 } }));
+    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    // The agent has already written both files of its copy.
+    client.approve(true);
+    client.approve(false);
+    assert_eq!(client.response(id)["result"]["status"], "completed");
+    assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
+    assert_eq!(server.read("src/B.java"), SERVLET);
+    assert_eq!(fs::read_to_string(&outside).unwrap(), SERVLET);
+}
