@@ -22,6 +22,7 @@ const FILES: &[(&str, &str)] = &[
     ("browser", "src/browser/limits.rs"),
     ("portway", "crates/portway-cli/src/limits.rs"),
     ("duet-rpc", "crates/duet-rpc/src/limits.rs"),
+    ("inspector", "crates/portway-inspector/src/limits.rs"),
 ];
 
 /// Maximum number of characters in a generated line, as in rustfmt.toml.
@@ -49,6 +50,7 @@ enum Place {
     WipcJs,
     WipcNative,
     Commands,
+    Inspector,
 }
 
 #[derive(Deserialize)]
@@ -113,7 +115,8 @@ impl Table {
     }
 
     fn rust(&self, key: &str) -> String {
-        let body = self.rust_constants(key, "pub(crate)");
+        // The tests of the inspector are in a crate of their own, so they need public constants.
+        let body = self.rust_constants(key, if key == "inspector" { "pub" } else { "pub(crate)" });
         let uses = if body.contains("Duration") { "use core::time::Duration;\n\n" } else { "" };
         format!("//! Limits that `cargo xtask limits --write` generates from {TABLE}.\n\n{uses}{body}")
     }
@@ -304,6 +307,7 @@ impl Row {
             Place::RustWeb => Some("Rust in browsers"),
             Place::Native => Some("native"),
             Place::Commands => Some("commands"),
+            Place::Inspector => Some("inspector"),
             Place::WipcJs => Some(wipc),
             Place::WipcNative if has(&[Place::WipcJs]) || has(&[Place::Native]) => None,
             Place::WipcNative => Some("WIPC natively"),

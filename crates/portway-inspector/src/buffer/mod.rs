@@ -11,15 +11,7 @@ use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 pub use row::{Flags, Row};
 
 use crate::classify::Kind;
-
-/// The default number of rows.
-pub const DEFAULT_LIMIT: usize = 2_000;
-
-/// The largest number of rows.
-pub const MAX_LIMIT: usize = 1_000_000;
-
-/// The default size of all texts, in bytes.
-pub const DEFAULT_TEXT_BYTES: u64 = 64 << 20;
+use crate::limits::{DEFAULT_ROWS, DEFAULT_TEXT_BYTES, MAX_ROWS};
 
 /// The options of a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +31,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            limit: DEFAULT_LIMIT,
+            limit: DEFAULT_ROWS,
             text_bytes: DEFAULT_TEXT_BYTES,
             prefer_pending: true,
             prefer_batches: false,
@@ -91,7 +83,7 @@ impl Buffer {
     /// Sets the options. Call [`trim`](Self::trim) afterwards. A value out of range becomes the nearest valid value.
     pub fn set_options(&mut self, options: Options) {
         self.options =
-            Options { limit: options.limit.min(MAX_LIMIT), drop_chunk_size: options.drop_chunk_size.max(1), ..options };
+            Options { limit: options.limit.min(MAX_ROWS), drop_chunk_size: options.drop_chunk_size.max(1), ..options };
         let options = self.options;
         let released = self.preferred.values().filter(|row| !options.prefers(row));
         self.not_preferred_anymore = released.map(|row| row.seq).collect();

@@ -5,14 +5,12 @@ use alloc::vec::Vec;
 
 use portway_proto::message::Id;
 
-use super::{Batch, CallState, Inspector, Item, MAX_BATCH_ITEMS, Reason};
+use super::{Batch, CallState, Inspector, Item, Reason};
 use crate::buffer::{Flags, Row};
 use crate::classify::{Kind, Message};
+use crate::limits::{MAX_BATCH_ITEMS, MAX_MISSING_IDS};
 use crate::links::{self, Call, CallPlace, MethodId};
 use crate::record::Direction;
-
-/// The number of missing ids that are listed for an array that answers a batch in part.
-const MAX_MISSING_IDS: usize = 20;
 
 /// A call that a response has ended.
 struct Answered {
@@ -32,12 +30,12 @@ impl Inspector {
             Kind::Notification => {
                 let figures = self.statistics.of(row.link, row.method, &mut self.methods);
                 figures.notifications += 1;
-                figures.bytes += bytes;
+                figures.add_bytes(bytes);
             }
             Kind::Request => {
                 let place = CallPlace { seq: row.seq, item: 0 };
                 self.start_call(row, direction, place, message.id, row.method, false);
-                self.statistics.of(row.link, row.method, &mut self.methods).bytes += bytes;
+                self.statistics.of(row.link, row.method, &mut self.methods).add_bytes(bytes);
             }
             Kind::Result | Kind::Error => {
                 let Some(answered) = self.answer(row, direction, message.id.as_ref(), message.kind, None) else {
@@ -46,7 +44,7 @@ impl Inspector {
                 row.set_partner(answered.place.seq);
                 row.set_elapsed(answered.elapsed);
                 row.method = answered.call.method;
-                self.statistics.of(row.link, row.method, &mut self.methods).bytes += bytes;
+                self.statistics.of(row.link, row.method, &mut self.methods).add_bytes(bytes);
             }
             _ => {}
         }

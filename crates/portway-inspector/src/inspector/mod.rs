@@ -23,9 +23,6 @@ use crate::record::{Record, RecordKind};
 use crate::rows::{self, List};
 use crate::text;
 
-/// The maximum number of messages of one batch that are stored. Further messages are linked, but not stored.
-pub const MAX_BATCH_ITEMS: usize = 10_000;
-
 /// The state of the calls in a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -197,7 +194,7 @@ impl Inspector {
                 row.kind = Kind::Gap;
                 row.items = u32::try_from(record.messages).unwrap_or(u32::MAX);
                 row.set_size(record.bytes);
-                self.figures.lost += record.messages;
+                self.figures.lost = self.figures.lost.saturating_add(record.messages);
             }
             RecordKind::Invalid => {
                 let length = record.text.map(text::length).unwrap_or_default();
@@ -242,7 +239,7 @@ impl Inspector {
             if let Some(direction) = row.direction.filter(|_| is_message) {
                 let traffic = link.traffic_mut(direction);
                 traffic.messages += 1;
-                traffic.bytes += bytes;
+                traffic.bytes = traffic.bytes.saturating_add(bytes);
             }
         });
     }
@@ -270,6 +267,8 @@ impl Inspector {
                 for item in core::mem::take(&mut batch.items) {
                     self.methods.release(item.method);
                 }
+                // A filter for an id does not find the ids of the messages anymore.
+                self.reconsider(seq);
             }
             self.dropped.texts.push(seq);
         }

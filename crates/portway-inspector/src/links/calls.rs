@@ -6,13 +6,8 @@ use alloc::vec::Vec;
 use portway_proto::message::Id;
 
 use super::methods::MethodId;
+use crate::limits::{MAX_ANSWERED_CALLS, MAX_CALLS_WITHOUT_ROW};
 use crate::record::Direction;
-
-/// The number of calls that stay known after their rows have left the history.
-pub const MAX_CALLS_WITHOUT_ROW: usize = 10_000;
-
-/// The number of answered calls per inspector that stay known, so that a second response is recognised.
-pub const MAX_ANSWERED: usize = 4_096;
 
 /// The place of a call: the sequence number of its row, and its index in a batch, or 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -105,7 +100,7 @@ impl Calls {
         let key = (call.link, call.direction, call.id.clone());
         self.answered.insert(key.clone(), response);
         self.answered_order.push_back((key, response));
-        if self.answered_order.len() > MAX_ANSWERED
+        if self.answered_order.len() > MAX_ANSWERED_CALLS
             && let Some((oldest, response)) = self.answered_order.pop_front()
             && self.answered.get(&oldest) == Some(&response)
         {
@@ -174,7 +169,7 @@ mod tests {
     fn the_newer_call_with_a_repeated_id_stays_known_when_the_older_one_is_forgotten() {
         let mut calls = Calls::default();
         call_and_answer(&mut calls, 0, 0);
-        let others = i64::try_from(MAX_ANSWERED).unwrap_or(i64::MAX) - 1;
+        let others = i64::try_from(MAX_ANSWERED_CALLS).unwrap_or(i64::MAX) - 1;
         for n in 1..others {
             call_and_answer(&mut calls, 2 * n.unsigned_abs(), n);
         }

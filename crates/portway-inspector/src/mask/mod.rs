@@ -10,7 +10,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-pub use names::{MAX_NAMES, SecretNames};
+pub use names::SecretNames;
 
 /// The JSON that replaces a masked value.
 pub const MASK: &str = "\"***\"";
