@@ -99,8 +99,10 @@ fn the_listed_missing_ids_are_bounded() {
         take(&mut inspector, Sent, &batch((0..=missing).map(|id| request(id, "m"))));
         let seq = take(&mut inspector, Received, &format!("[{}]", result(0)));
         let text = &inspector.detail(seq).unwrap().faults[0].text;
-        let listed = (1..=missing).filter(|id| text.contains(&format!(" {id}"))).count();
+        let listed =
+            (1..=missing).filter(|id| text.contains(&format!(" {id}, ")) || text.ends_with(&format!(" {id}."))).count();
         assert_eq!(listed, MAX_MISSING_IDS, "{text}");
+        assert_eq!(text.ends_with(", 1 more."), missing > MAX_MISSING_IDS, "{text}");
     }
 }
 

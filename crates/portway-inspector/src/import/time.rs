@@ -13,7 +13,7 @@ pub(super) fn iso_micros(text: &str) -> Option<u64> {
     let (time, zone) = time.split_at_checked(zone)?;
     let mut time = time.split(':');
     let (hour, minute) = (number(time.next()?)?, number(time.next()?)?);
-    let (second, fraction) = time.next().unwrap_or("0").split_once('.').unwrap_or((time_second(text)?, ""));
+    let (second, fraction) = time.next().unwrap_or("0").split_once('.').unwrap_or((whole_seconds(text)?, ""));
     let second = number(second)?;
     let is_date = (1..=12).contains(&month) && (1..=31).contains(&day) && (1_970..=9_999).contains(&year);
     if !is_date || hour > 24 || minute > 59 || second > 60 {
@@ -29,7 +29,7 @@ pub(super) fn iso_micros(text: &str) -> Option<u64> {
 }
 
 /// Returns the seconds of a time that has no fraction, or `0` for a time without seconds.
-fn time_second(text: &str) -> Option<&str> {
+fn whole_seconds(text: &str) -> Option<&str> {
     let mut parts = text.split(['T', ' ']).nth(1)?.split(['Z', 'z', '+', '-']).next()?.split(':').skip(2);
     Some(parts.next().unwrap_or("0"))
 }

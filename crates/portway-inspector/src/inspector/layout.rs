@@ -8,7 +8,7 @@ use super::{Inspector, RowView};
 use crate::limits::MAX_LAYOUT_ENTRIES;
 use crate::rows::{Entry, Placed, Scroll, bucket_name, pixels};
 
-/// A layout also has this number of entries before the viewport, and after it.
+/// The number of entries before the viewport, and after it, that a layout has in addition to the visible entries.
 const OVERSCAN: u32 = 5;
 
 /// A place in the list that does not move if rows are added or dropped.

@@ -236,10 +236,11 @@ impl Inspector {
             return Some(*batch);
         }
         let batch = *candidates.first()?;
-        let missing = self.calls.of_row(batch).map(|(_, call)| &call.id).filter(|id| !ids.contains(*id));
-        let missing = missing.take(MAX_MISSING_IDS).cloned().collect();
+        let mut all_missing = self.calls.of_row(batch).map(|(_, call)| &call.id).filter(|id| !ids.contains(*id));
+        let missing = all_missing.by_ref().take(MAX_MISSING_IDS).cloned().collect();
+        let more = all_missing.count();
         row.flags.set(Flags::INCOMPLETE, true);
-        self.reasons.insert(row.seq, Reason::IncompleteBatch { batch, missing });
+        self.reasons.insert(row.seq, Reason::IncompleteBatch { batch, missing, more });
         None
     }
 

@@ -81,8 +81,9 @@ enum Reason {
     IncompleteRecording { lost: u64 },
     /// No call had this id.
     Unknown,
-    /// An array of responses answers only a part of its batch.
-    IncompleteBatch { batch: u64, missing: Vec<Id> },
+    /// An array of responses answers only a part of its batch. `more` is the number of missing ids beyond those in
+    /// `missing`.
+    IncompleteBatch { batch: u64, missing: Vec<Id>, more: usize },
 }
 
 /// Rows and texts that left the history.

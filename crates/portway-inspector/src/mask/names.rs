@@ -9,8 +9,8 @@ use crate::limits::MAX_SECRET_NAMES;
 /// without hyphens and underscores.
 const ENDINGS: [&str; 4] = ["password", "token", "secret", "authorization"];
 
-/// Names that have such an ending, although their values are not secrets: tokens of progress in the Language Server
-/// Protocol and the Model Context Protocol.
+/// Names with one of the `ENDINGS` whose values are not secrets: tokens of progress in the Language Server Protocol and
+/// the Model Context Protocol.
 const EXCEPTIONS: [&str; 3] = ["progresstoken", "workdonetoken", "partialresulttoken"];
 
 /// The names of members whose values are masked.
@@ -21,7 +21,7 @@ pub struct SecretNames {
 }
 
 impl SecretNames {
-    /// Adds names to the usual ones. `*` stands for any characters. Case has no effect.
+    /// Creates the usual names, with further names. In these, `*` stands for any characters, and case has no effect.
     pub fn new(names: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         let names = names.into_iter().map(|name| name.as_ref().to_lowercase().to_string());
         Self { names: names.filter(|name| !name.is_empty()).take(MAX_SECRET_NAMES).collect() }

@@ -1,4 +1,4 @@
-//! Reads the records that the page passes. A record is a value of a peer, so each member may have any type.
+//! Reads the records that the page passes. Another page or a file has made them, so each member may have any type.
 
 use std::borrow::Cow;
 use std::string::String;
