@@ -198,8 +198,8 @@ impl Page {
         let _ = inspector.unmatched(usize::MAX);
     }
 
-    /// A request and its response refer to each other. A single response to a message of a batch refers to the batch, and
-    /// only that message refers to the response.
+    /// Checks that a request and its response refer to each other. A single response to a message of a batch refers to
+    /// the batch, and only that message refers to the response.
     fn check_partner(&self, seq: u64) {
         let Some(partner) = self.inspector.detail(seq).and_then(|detail| detail.partner) else { return };
         let detail = self.inspector.detail(partner).expect("a partner is in the history");

@@ -14,8 +14,8 @@ const RUNS = 4;
 const MARKUP = `<img src=x onerror="document.title='broken'"><script>document.title='broken'</script>`;
 
 /**
- * Runs a script with phases in the page. In each phase, the longest time between two frames must be within the limit, so
- * no task of the page may take longer. Prints the longest time of each phase.
+ * Runs a script with phases in the page. In each phase, the longest time between two frames must be within the limit.
+ * So no task of the page takes longer. Prints the longest time of each phase.
  */
 export async function assertSmooth(page, what, script) {
   const runs = [];
@@ -44,8 +44,8 @@ function reference(page) {
 }
 
 /**
- * Passes `window.hostile` to the page as a new message, shows it in each form, and exports it. Each of these is a phase.
- * The text is made before the measurement.
+ * Passes `window.hostile` to the page as a new message, shows it in each form, and exports it. Each form and each
+ * export is a phase. The text is made before the measurement.
  */
 export const SHOW_AND_EXPORT = `
   const frame = () => new Promise(requestAnimationFrame);

@@ -10,8 +10,8 @@ const TIMEOUT_MS = 20_000;
 const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 
 /**
- * A script that defines `all(selector, text)`, the visible elements in all shadow roots, and `model()`, the model of the
- * inspector or of its panel.
+ * A script that defines two functions: `all(selector, text)` returns the visible elements in all shadow roots, and
+ * `model()` returns the model of the inspector or of its panel.
  */
 const FIND = `
   const all = (selector, text) => {

@@ -139,8 +139,8 @@ pub(super) fn soak(suites: &Run<'_>) {
 }
 
 /// Tests the core of the inspector as wasm, with the interface that its page uses. Then tests in every engine the page,
-/// its panel in the playground, and the page that the command serves. Then compares the rows of the page with the messages that crossed links of
-/// each kind.
+/// its panel in the playground, and the page that the command serves. Then compares the rows of the page with the
+/// messages that crossed links of each kind.
 pub(super) fn inspector(suites: &Run<'_>) {
     let prepared = inspector::build(suites.setup).and_then(|()| suites.setup.node());
     let script = ["tests/inspector/core.mjs"];

@@ -51,8 +51,8 @@ pub fn name(at: u64, filter: NameFilter<'_>, format: Format) -> String {
     }
 }
 
-/// Returns at most [`MAX_EXPORT_NAME_CHARACTERS`] characters of the value, in lower case. A run of characters other than `a` to
-/// `z` and digits becomes one hyphen, and is removed at the start and at the end of the value.
+/// Returns the value in lower case, cut to [`MAX_EXPORT_NAME_CHARACTERS`]. A run of characters other than `a` to `z`
+/// and digits becomes one hyphen, and is removed at the start and at the end of the value.
 fn sanitized(value: &str) -> String {
     let mut result = String::new();
     for character in value.chars().flat_map(char::to_lowercase) {
