@@ -46,7 +46,7 @@ fn check(text: &str, result: &Imported) {
         };
         let string: Option<String> = members.text.and_then(|text| serde_json::from_str(text.get()).ok());
         let has_lone_surrogate = members.text.is_some_and(|text| text.get().starts_with('"')) && string.is_none();
-        let text = string.as_deref().or(has_lone_surrogate.then_some("?"));
+        let text = if has_lone_surrogate { Some("?") } else { string.as_deref() };
         let record = Record {
             direction: members.direction,
             text,
