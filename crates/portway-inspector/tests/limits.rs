@@ -1,6 +1,8 @@
 //! The limits of the inspector: each test uses the value of a limit, and the value plus one.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed test is a panic")]
 
+use std::time::{Duration, Instant};
+
 use portway_inspector::export::{Format, NameFilter, name};
 use portway_inspector::import::import;
 use portway_inspector::inspector::{Inspector, Options};
@@ -265,4 +267,23 @@ fn the_value_in_the_name_of_an_export_is_cut() {
         let name = name(0, NameFilter { text: Some(&value), ..NameFilter::default() }, Format::Json);
         assert_eq!(name.matches('q').count(), MAX_EXPORT_NAME_CHARACTERS);
     }
+}
+
+/// Returns the time of 1 000 responses to no call and 1 000 closes on one link, with pending calls on another link.
+fn time_of_faults(pending: usize) -> Duration {
+    let mut inspector = inspector(json!({ "limit": 100_000 }));
+    (0..pending).for_each(|id| _ = take(&mut inspector, Sent, &request(id, "m")));
+    inspector.take(&Record::new(RecordKind::Open, 0, "b")).unwrap();
+    let start = Instant::now();
+    for id in 0..1_000 {
+        inspector.take(&Record::message(0, "b", Received, &result(id))).unwrap();
+        inspector.take(&Record::new(RecordKind::Open, 0, "b")).unwrap();
+    }
+    start.elapsed()
+}
+
+#[test]
+fn pending_calls_of_one_link_do_not_slow_the_records_of_another_link() {
+    let (few, many) = (time_of_faults(10), time_of_faults(50_000));
+    assert!(many < 10 * few + Duration::from_millis(50), "{few:?} with 10 calls, {many:?} with 50 000 calls");
 }

@@ -264,7 +264,7 @@ impl Inspector {
         if lost > 0 || !has_open {
             return Reason::IncompleteRecording { lost };
         }
-        let mut pending = self.calls.iter().filter(|(_, call)| call.link == link && call.direction == requests);
+        let mut pending = self.calls.of_link(link, requests);
         match (pending.next(), pending.next()) {
             (Some((place, call)), None) => Reason::OnlyPending { call: place.seq, id: call.id.clone() },
             _ => Reason::Unknown,

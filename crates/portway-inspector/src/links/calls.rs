@@ -76,6 +76,14 @@ impl Calls {
         self.by_place.range(range).map(|(place, call)| (*place, call))
     }
 
+    /// Returns the pending calls of a link in one direction, in the order of their ids.
+    pub fn of_link(&self, link: u32, direction: Direction) -> impl Iterator<Item = (CallPlace, &Call)> {
+        // The id null is the least id.
+        let first = (link, direction, Id::Null, CallPlace { seq: 0, item: 0 });
+        let of_link = self.by_id.range(first..).take_while(move |(found, way, ..)| (*found, *way) == (link, direction));
+        of_link.filter_map(|(.., place)| Some((*place, self.by_place.get(place)?)))
+    }
+
     /// Adds a call. Returns the place of another pending call with the same id.
     pub fn insert(&mut self, place: CallPlace, call: Call) -> Option<CallPlace> {
         let other = self.find(call.link, call.direction, &call.id);
@@ -123,8 +131,8 @@ impl Calls {
 
     /// Removes all calls of a link, because its connection has closed.
     pub fn close(&mut self, link: u32) -> Vec<(CallPlace, Call)> {
-        let places: Vec<CallPlace> =
-            self.by_place.iter().filter(|(_, call)| call.link == link).map(|(place, _)| *place).collect();
+        let of_link = self.of_link(link, Direction::Sent).chain(self.of_link(link, Direction::Received));
+        let places: Vec<CallPlace> = of_link.map(|(place, _)| place).collect();
         self.answered.retain(|key, _| key.0 != link);
         self.answered_order.retain(|(key, _)| key.0 != link);
         places.into_iter().filter_map(|place| Some((place, self.remove(place)?))).collect()
