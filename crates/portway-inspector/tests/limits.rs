@@ -287,3 +287,26 @@ fn pending_calls_of_one_link_do_not_slow_the_records_of_another_link() {
     let (few, many) = (time_of_faults(10), time_of_faults(50_000));
     assert!(many < 10 * few + Duration::from_millis(50), "{few:?} with 10 calls, {many:?} with 50 000 calls");
 }
+
+/// Returns the time of 500 pairs of a request and a close, which ends the request. The history has 20 000 rows.
+fn time_of_ended_calls(errors_only: bool) -> Duration {
+    let mut inspector = inspector(json!({ "limit": 20_000 }));
+    (0..20_000).for_each(|_| _ = take(&mut inspector, Sent, NOTIFICATION));
+    let values =
+        serde_json::from_value::<portway_inspector::filter::FilterValues>(json!({ "errorsOnly": errors_only }));
+    inspector.set_filter(values.unwrap().into());
+    let start = Instant::now();
+    for id in 0..500 {
+        inspector.take_one_of_many(&Record::message(0, "a", Sent, &request(id, "m"))).unwrap();
+        inspector.take_one_of_many(&Record::new(RecordKind::Close, 0, "a")).unwrap();
+    }
+    inspector.add_missing_rows();
+    assert_eq!(inspector.shown().len(), if errors_only { 500 } else { 20_000 });
+    start.elapsed()
+}
+
+#[test]
+fn rows_that_pass_the_filter_later_do_not_slow_the_records_of_a_batch() {
+    let (all, errors) = (time_of_ended_calls(false), time_of_ended_calls(true));
+    assert!(errors < 10 * all + Duration::from_millis(100), "{all:?} without the filter, {errors:?} with it");
+}

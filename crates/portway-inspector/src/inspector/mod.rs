@@ -154,6 +154,19 @@ impl Inspector {
     ///
     /// Returns the reason why the record has no row.
     pub fn take(&mut self, record: &Record<'_>) -> Result<text::Length, &'static str> {
+        let result = self.take_one_of_many(record);
+        self.add_missing_rows();
+        result
+    }
+
+    /// Takes one of many records in, like [`take`](Self::take). After the last of them, call
+    /// [`add_missing_rows`](Self::add_missing_rows). Until then, the list lacks earlier rows that pass the filter only
+    /// since one of these records. To add these rows takes a time in proportion to the history.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason why the record has no row.
+    pub fn take_one_of_many(&mut self, record: &Record<'_>) -> Result<text::Length, &'static str> {
         let seq = self.next_seq;
         self.next_seq += 1;
         if let Some(fault) = record.fault() {
@@ -179,7 +192,6 @@ impl Inspector {
         let length = self.classify(record, &mut row);
         self.note_row(&row);
         self.push(row);
-        self.add_missing_rows();
         Ok(length)
     }
 

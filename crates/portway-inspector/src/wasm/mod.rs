@@ -84,6 +84,7 @@ impl Inspector {
                 }
             }
         }
+        self.inspector.add_missing_rows();
         set(&taken, "first", &JsValue::from(first as f64));
         set(&taken, "rejected", &rejected);
         set(&taken, "spaced", &to_array(&spaced));
