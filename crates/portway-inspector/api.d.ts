@@ -18,7 +18,7 @@
 //   draw(layout.rows);                        // each at its `top`, inside an element of the height `layout.height`
 //   anchor = layout.anchor;
 
-/** Loads the wasm. Without `input`, from the address of `inspector_bg.wasm` beside this module. */
+/** Loads the wasm from `input`, or without `input` from the file `inspector_bg.wasm` beside this module. */
 export default function init(input?: {
   module_or_path: URL | string | Response | BufferSource | WebAssembly.Module;
 }): Promise<unknown>;
@@ -160,7 +160,7 @@ export type ListRow = ListHeader | (Row & ListPlace & { readonly type: "message"
 export interface ListPlace {
   /** The index in the list, including headers. */
   readonly index: number;
-  /** The distance from the top of the element of the height `Layout.height`. */
+  /** The distance from the top of the element that contains the rows. */
   readonly top: number;
   readonly height: number;
 }
@@ -367,7 +367,7 @@ export class Inspector {
   free(): void;
 
   /**
-   * Takes records in, in their order. Each record gets a row and is validated. Requests and responses are linked.
+   * Takes records in, in their order. Each valid record gets a row. Requests are linked with their responses.
    *
    * `matches` has a byte for each record: 1 if its text matches the text filter. Without `matches`, no text matches.
    */
@@ -393,7 +393,7 @@ export class Inspector {
   scrollTop(anchor: Anchor, viewport: number): number;
   /** Returns the `scrollTop` that shows the end of the list. */
   end(viewport: number): number;
-  /** Returns the `scrollTop` that shows a row at `align` of the viewport, from 0 (top) to 1 (bottom), or null. */
+  /** Returns the `scrollTop` for a row at `align` of the viewport, 0 (top) to 1 (bottom). Null for a hidden row. */
   reveal(seq: number, viewport: number, align: number): number | null;
   /**
    * Sets measured heights of rows. `heights` has one for each of `seqs`. If `rowHeight`, `messageHeight` or the width
@@ -406,7 +406,7 @@ export class Inspector {
   row(seq: number): Row | null;
   /** Returns up to `count` rows of the list from `index` on, without headers, for example for a sequence diagram. */
   rows(index: number, count: number): Row[];
-  /** Returns the message `by` messages after `seq`, or at most the last or first one. Null if the list is empty. */
+  /** Returns the message `by` messages after `seq`, or else the last or first message. Null if the list is empty. */
   step(seq: number, by: number): number | null;
   first(): number | null;
   last(): number | null;
@@ -459,7 +459,7 @@ export function maskSpans(text: string, masks?: Masks): Uint32Array;
 /** Returns the text with each part of `maskSpans` replaced by the string `***`. JSON remains JSON. */
 export function mask(text: string, masks?: Masks): string;
 
-/** The format of an export. Both are imported again without a loss. */
+/** The options of an export. A file of either format can be imported again without a loss. */
 export interface ExportOptions {
   /**
    * `json`: an array with one record per line, where each record also has its time in ISO 8601 as `time`. `jsonl`: one
@@ -489,7 +489,7 @@ export interface Imported {
   readonly format: "records" | "har" | "lsp-devtools" | "unknown";
   /** The records, as lines of JSON. `JSON.parse` each line, and pass the records to `take`. */
   readonly lines: string;
-  /** Lines or entries that are not records. They are not among `lines`. */
+  /** Lines of the file, or entries of a HAR, that are not records: at most 1 000. `lines` does not contain them. */
   readonly problems: readonly { readonly line: number; readonly reason: string }[];
   /** Facts about the whole file, for example that it has no times. */
   readonly notes: readonly string[];

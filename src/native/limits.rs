@@ -66,3 +66,7 @@ pub(crate) const MAX_WEBSOCKETS_PER_ADDRESS: usize = 1_024;
 pub(crate) const MAX_TAP_BYTES: usize = 1_048_576;
 /// Maximum bytes of the text of a record, unless the records go to a file.
 pub(crate) const MAX_TAP_TEXT_BYTES: usize = 262_144;
+/// Maximum bytes of one record of bytes that are not a message.
+pub(crate) const MAX_TAP_NOISE_BYTES: usize = 4_096;
+/// Maximum characters of the reason of a `close` record.
+pub(crate) const MAX_TAP_REASON_CHARACTERS: usize = 96;

@@ -339,6 +339,39 @@ async fn a_connection_without_room_for_its_opening_is_recorded_later_or_counted_
     Ok(())
 }
 
+#[tokio::test]
+async fn bytes_outside_of_messages_are_recorded_in_bounded_pieces() -> Test {
+    for (length, expected) in [(4_096, vec![4_096]), (4_097, vec![4_096, 1]), (10_000, vec![4_096, 4_096, 1_808])] {
+        let (tap, mut records) = Tap::channel();
+        let link = Arc::new(tap.open(TapTransport::Stdio));
+        let mut stream = TapStream::new(Arc::clone(&link), Direction::Sent, Framing::ContentLength, &Limits::DEFAULT);
+        stream.push("x".repeat(length).as_bytes());
+        stream.finish();
+        link.close("", None);
+        let records = until_close(&mut records).await?;
+        let size = |record: &Record| match &record.kind {
+            RecordKind::Invalid { size, .. } => Some(*size),
+            _ => None,
+        };
+        assert_eq!(records.iter().filter_map(size).collect::<Vec<u64>>(), expected);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_reason_of_a_close_is_cut() -> Test {
+    for length in [96, 97] {
+        let (tap, mut records) = Tap::channel();
+        tap.open(TapTransport::Stdio).close(&"é".repeat(length), None);
+        let records = until_close(&mut records).await?;
+        let Some(RecordKind::Close { reason, .. }) = records.last().map(|record| &record.kind) else {
+            return Err("the last record must be a close".into());
+        };
+        assert_eq!(reason.chars().count(), 96);
+    }
+    Ok(())
+}
+
 #[test]
 fn a_stream_of_any_chunks_has_the_same_records() {
     let texts: Vec<String> = (0..50).map(|number| format!("{{\"id\":{number},\"result\":\"ä\"}}")).collect();

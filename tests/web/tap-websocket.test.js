@@ -64,6 +64,17 @@ describe("a tapped WebSocket", () => {
     assert.deepEqual([bytes.base64, bytes.text, bytes.size], ["//4=", undefined, 2]);
   });
 
+  it("a binary message is recorded with its first 1 024 bytes", async () => {
+    const { server, ofKind } = await tapped();
+    // Bytes that are not UTF-8 are not a text, so they are recorded as bytes.
+    for (const length of [1_024, 1_025]) await server.command("send", { bytes: Array(length).fill(0xff) });
+    await until(() => ofKind("invalid").length === 2);
+    assert.deepEqual(
+      ofKind("invalid").map(({ base64, size }) => [atob(base64), size]),
+      [1_024, 1_025].map((size) => ["\xff".repeat(1_024), size]),
+    );
+  });
+
   it("has the records `open` and `close` of each connection, with the code and the reason", async () => {
     const { server, peer, ofKind, records } = await tapped();
     await server.command("close", { code: 4_200, reason: "restart" });

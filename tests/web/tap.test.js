@@ -119,6 +119,17 @@ describe("a tapped port", () => {
     assert.equal(sent[2].group, sent[1].group);
   });
 
+  it("records the same time for all messages of an array or of columns", async () => {
+    const { nearTap, nearPeer, farPeer } = tappedPair({ coalesce: "columns" });
+    farPeer.method("echo", ([n]) => n);
+    await Promise.all(Array.from({ length: 200 }, (_, n) => nearPeer.request("echo", [n])));
+    const times = new Map();
+    for (const { group, at } of await nearTap.untilMessages(400))
+      if (group !== undefined) times.set(group, (times.get(group) ?? new Set()).add(at));
+    assert.isAtLeast(times.size, 2);
+    for (const [group, { size }] of times) assert.equal(size, 1, `group ${group}`);
+  });
+
   it("records a batch as one message, if the link does not coalesce", async () => {
     const { nearTap, nearPeer, farPeer } = tappedPair();
     farPeer.method("echo", ([n]) => n);

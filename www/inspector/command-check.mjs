@@ -3,7 +3,7 @@
 // and PORTWAY_PYLSP is the path of pylsp. Screenshots are written to target/inspector-check/.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readdirSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Suite } from "../../tests/packaging/suite.mjs";
@@ -27,6 +27,13 @@ await suite.test("the package of the command contains the page", async () => {
   assert.ok(built.includes("index.html"));
   const page = packed.filter((path) => path.startsWith("page/") && path !== "page/README.md");
   assert.deepEqual(page.sort(), built.map((path) => `page/${path}`).sort());
+  // The package has the files of the folder `page`, so these must be the built ones.
+  for (const path of built) {
+    const [packaged, fresh] = ["crates/portway-cli/page", "www/inspector/dist"].map((folder) =>
+      join(root, folder, path),
+    );
+    assert.ok(readFileSync(packaged).equals(readFileSync(fresh)), `${path} must be the built file`);
+  }
 });
 const browser = await startBrowser(engine);
 try {

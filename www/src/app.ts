@@ -4,8 +4,8 @@ import { controls } from "./controls-style";
 import "./editor";
 import "./file-list";
 import * as icons from "./icons";
+import { nextPane, PaneSizes } from "./layout";
 import "./preview-pane";
-import "./splitter";
 import "./status-bar";
 import { Watch } from "./store";
 import { theme, toggleTheme } from "./theme";
@@ -18,8 +18,6 @@ const MIN_SIZES = { files: 130, editor: 260, preview: 240, panel: 90, work: 160 
 
 /** The layout of the playground: the panes, their sizes, and the global keys. */
 class App extends LitElement {
-  static override properties = { sizes: { state: true } };
-
   static override styles = [
     controls,
     css`
@@ -94,11 +92,10 @@ class App extends LitElement {
     `,
   ];
 
-  declare sizes: typeof DEFAULT_SIZES;
+  readonly #sizes = new PaneSizes(this, STORAGE_KEY, DEFAULT_SIZES);
 
   constructor() {
     super();
-    this.sizes = { ...DEFAULT_SIZES, ...savedSizes() };
     new Watch(this, theme);
     addEventListener("resize", () => this.requestUpdate());
     addEventListener("keydown", (event) => this.#handleKey(event));
@@ -107,6 +104,8 @@ class App extends LitElement {
   override render() {
     const dark = theme.value === "dark";
     const { files, preview, panel } = this.#fitted();
+    const maxPreview = innerWidth - files - MIN_SIZES.editor;
+    const maxPanel = innerHeight - MIN_SIZES.work - 90;
     return html`
       <header>
         <img src=${new URL("./icon.svg", import.meta.url).href} alt="" width="24" height="24" />
@@ -124,35 +123,27 @@ class App extends LitElement {
       <main>
         <div class="panes">
           <pw-files role="region" aria-label="Files" style="width: ${files}px"></pw-files>
-          ${this.#splitter("files", "Width of the file list", files, MIN_SIZES.files, 400)}
+          ${this.#sizes.bar("files", "Width of the file list", { value: files, min: MIN_SIZES.files, max: 400 })}
           <pw-editor role="region" aria-label="Editor"></pw-editor>
-          ${this.#splitter("preview", "Width of the preview", preview, MIN_SIZES.preview, innerWidth - files - MIN_SIZES.editor, true)}
+          ${this.#sizes.bar("preview", "Width of the preview", { value: preview, min: MIN_SIZES.preview, max: maxPreview, reverse: true })}
           <pw-preview role="region" aria-label="Preview" style="width: ${preview}px"></pw-preview>
         </div>
-        ${this.#splitter("panel", "Height of the console and messages", panel, MIN_SIZES.panel, innerHeight - MIN_SIZES.work - 90, true)}
+        ${this.#sizes.bar("panel", "Height of the console and messages", { value: panel, min: MIN_SIZES.panel, max: maxPanel, reverse: true, isHorizontal: true })}
         <pw-panel role="region" aria-label="Console and messages" style="height: ${panel}px"></pw-panel>
       </main>
       <pw-status role="contentinfo" aria-label="Status"></pw-status>
     `;
   }
 
-  #splitter(pane: keyof typeof DEFAULT_SIZES, label: string, value: number, min: number, max: number, reverse = false) {
-    const resize = ({ detail }: CustomEvent<number>) => {
-      this.sizes = { ...this.sizes, [pane]: detail };
-      localStorage.setItem(STORAGE_KEY, JSON.stringify(this.sizes));
-    };
-    return html`<pw-splitter orientation=${pane === "panel" ? "horizontal" : "vertical"} label=${label}
-      .value=${value} .min=${min} .max=${Math.max(min, max)} ?reverse=${reverse} @resize=${resize}></pw-splitter>`;
-  }
-
   /** Returns the sizes that the user has chosen, reduced so that all panes fit in the window. */
   #fitted(): typeof DEFAULT_SIZES {
-    const files = Math.min(this.sizes.files, Math.max(MIN_SIZES.files, innerWidth * 0.25));
+    const chosen = this.#sizes.value;
+    const files = Math.min(chosen.files, Math.max(MIN_SIZES.files, innerWidth * 0.25));
     const preview = Math.min(
-      this.sizes.preview,
+      chosen.preview,
       Math.max(MIN_SIZES.preview, innerWidth - files - Math.max(MIN_SIZES.editor, innerWidth * 0.35)),
     );
-    const panel = Math.min(this.sizes.panel, Math.max(MIN_SIZES.panel, innerHeight * 0.45));
+    const panel = Math.min(chosen.panel, Math.max(MIN_SIZES.panel, innerHeight * 0.45));
     return { files, preview, panel };
   }
 
@@ -168,23 +159,13 @@ class App extends LitElement {
   /**
    * Moves the focus to the next or previous pane. `step` is 1 or -1. If no pane has the focus, focuses the first pane.
    */
-  #focusNext(step: number): void {
+  #focusNext(step: 1 | -1): void {
     const panes = ["pw-files", "pw-editor", "pw-preview", "pw-panel"];
-    const focused = this.shadowRoot?.activeElement?.localName ?? "";
-    const at = panes.indexOf(focused);
-    this.#focus(panes[(at === -1 && step < 0 ? 0 : at + step + panes.length) % panes.length] ?? "pw-editor");
+    this.#focus(nextPane(panes, this.shadowRoot?.activeElement?.localName, step) ?? "pw-editor");
   }
 
   #focus(pane: string): void {
     this.renderRoot.querySelector<HTMLElement>(pane)?.focus();
-  }
-}
-
-function savedSizes(): Partial<typeof DEFAULT_SIZES> {
-  try {
-    return JSON.parse(localStorage.getItem(STORAGE_KEY) ?? "{}") as Partial<typeof DEFAULT_SIZES>;
-  } catch {
-    return {};
   }
 }
 

@@ -53,6 +53,9 @@ pub(crate) const CHECK: &str = "www/inspector/check.mjs";
 /// The end-to-end check of the page that the command serves.
 pub(crate) const COMMAND_CHECK: &str = "www/inspector/command-check.mjs";
 
+/// The end-to-end check of the panel in the playground.
+pub(crate) const PANEL_CHECK: &str = "www/inspector/panel-check.mjs";
+
 /// The test that compares the rows of the page with the messages that crossed links of each kind.
 pub(crate) const STORY: &str = "tests/inspector/story.mjs";
 

@@ -23,6 +23,7 @@ const FILES: &[(&str, &str)] = &[
     ("portway", "crates/portway-cli/src/limits.rs"),
     ("duet-rpc", "crates/duet-rpc/src/limits.rs"),
     ("kaiak", "kaiak/src/limits.rs"),
+    ("inspector", "crates/portway-inspector/src/limits.rs"),
 ];
 
 /// Maximum number of characters in a generated line, as in rustfmt.toml.
@@ -50,6 +51,7 @@ enum Place {
     WipcJs,
     WipcNative,
     Commands,
+    Inspector,
 }
 
 #[derive(Deserialize)]
@@ -114,7 +116,8 @@ impl Table {
     }
 
     fn rust(&self, key: &str) -> String {
-        let body = self.rust_constants(key, "pub(crate)");
+        // The tests of the inspector are in a crate of their own, so they need public constants.
+        let body = self.rust_constants(key, if key == "inspector" { "pub" } else { "pub(crate)" });
         let uses = if body.contains("Duration") { "use core::time::Duration;\n\n" } else { "" };
         format!("//! Limits that `cargo xtask limits --write` generates from {TABLE}.\n\n{uses}{body}")
     }
@@ -305,6 +308,7 @@ impl Row {
             Place::RustWeb => Some("Rust in browsers"),
             Place::Native => Some("native"),
             Place::Commands => Some("commands"),
+            Place::Inspector => Some("inspector"),
             Place::WipcJs => Some(wipc),
             Place::WipcNative if has(&[Place::WipcJs]) || has(&[Place::Native]) => None,
             Place::WipcNative => Some("WIPC natively"),

@@ -26,6 +26,8 @@ pub(crate) const TAP_FLUSH_TIMEOUT: Duration = Duration::from_millis(1_000);
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_millis(10_000);
 /// Maximum wait of `portway tap` for further output of a program that has exited.
 pub(crate) const PROGRAM_OUTPUT_GRACE: Duration = Duration::from_millis(250);
+/// Maximum number of messages of a batch that `portway tap --print` prints.
+pub(crate) const MAX_TAP_PRINTED_BATCH: usize = 1_000;
 /// Maximum bytes of records that `portway tap --inspect` buffers for pages.
 pub(crate) const MAX_INSPECTOR_BYTES: usize = 33_554_432;
 /// Maximum bytes of a file of `portway inspect --open`.

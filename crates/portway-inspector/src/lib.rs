@@ -7,6 +7,7 @@
 //! - [`record`]: the records of a tap;
 //! - [`classify`]: the kind of a message, and the findings of the validator about it;
 //! - [`buffer`]: the bounded history of rows;
+//! - [`limits`]: the limits, which are generated from `limits.toml`;
 //! - [`links`]: links, pending calls, batches and figures;
 //! - [`filter`]: the filter of the list;
 //! - [`rows`]: the places of rows in the list, and the scroll position;
@@ -27,6 +28,7 @@ pub mod export;
 pub mod filter;
 pub mod import;
 pub mod inspector;
+pub mod limits;
 pub mod links;
 pub mod mask;
 pub mod record;

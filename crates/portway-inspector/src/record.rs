@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Maximum length of the id of a link, in characters.
-pub const MAX_LINK_LENGTH: usize = 200;
+use crate::limits::MAX_LINK_CHARACTERS;
 
 /// The largest time, in microseconds since 1970-01-01 UTC: a double is exact up to this number.
 pub const MAX_TIME: u64 = 1 << 53;
@@ -121,7 +120,7 @@ impl<'r> Record<'r> {
         let needs_direction = matches!(self.kind, RecordKind::Message | RecordKind::Invalid | RecordKind::Gap);
         if self.at > MAX_TIME {
             Some("at must be at most 2^53")
-        } else if self.link.is_empty() || self.link.chars().nth(MAX_LINK_LENGTH).is_some() {
+        } else if self.link.is_empty() || self.link.chars().nth(MAX_LINK_CHARACTERS).is_some() {
             Some("link must be a string of 1 to 200 characters")
         } else if needs_direction && self.direction.is_none() {
             Some("direction must be sent or received")

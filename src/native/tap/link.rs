@@ -8,9 +8,7 @@ use super::batch::Batch;
 use super::queue::Loss;
 use super::record::{Content, Direction, Record, RecordKind, TapTransport};
 use super::{Shared, now};
-
-/// Maximum characters of the reason of a `close`. The memory of this record is reserved when the connection is opened.
-const MAX_REASON_CHARACTERS: usize = 96;
+use crate::native::limits::MAX_TAP_REASON_CHARACTERS;
 
 /// One connection of a [`Tap`](super::Tap), for programs that read and write the bytes of a link themselves.
 /// [`Transport::with_tap`](crate::Transport::with_tap) creates this value for its own link.
@@ -68,7 +66,7 @@ impl TapLink {
         if state.open.is_some() {
             return self.shared.queue.lose_link(&self.id, state.loss);
         }
-        let reason = reason.chars().take(MAX_REASON_CHARACTERS).collect();
+        let reason = reason.chars().take(MAX_TAP_REASON_CHARACTERS).collect();
         let kind = RecordKind::Close { reason, code };
         self.shared.queue.close_link(Record { at: now(), link: Arc::clone(&self.id), kind });
     }

@@ -13,10 +13,8 @@ use super::record::Direction;
 use crate::codec::FrameDecoder;
 use crate::codec::frame::{Event, FrameFault};
 use crate::codec::json::is_json;
+use crate::native::limits::MAX_TAP_NOISE_BYTES;
 use crate::{Framing, Limits};
-
-/// Maximum bytes of noise in one record. Noise is the bytes outside of messages.
-const MAX_NOISE_BYTES: usize = 4096;
 
 /// Maximum length of a text that is recorded together with other texts, in bytes.
 const MAX_BATCHED_BYTES: usize = 16 * 1024;
@@ -94,8 +92,8 @@ struct Recorder {
 impl Recorder {
     fn record(&mut self, event: &Event<'_>) -> Outcome {
         if let Event::Noise { bytes, .. } = event {
-            for piece in bytes.chunks(MAX_NOISE_BYTES) {
-                if self.noise.len() + piece.len() > MAX_NOISE_BYTES {
+            for piece in bytes.chunks(MAX_TAP_NOISE_BYTES) {
+                if self.noise.len() + piece.len() > MAX_TAP_NOISE_BYTES {
                     self.flush_noise();
                 }
                 self.noise.extend_from_slice(piece);

@@ -216,6 +216,9 @@ export const connectionSteps = [
       const request = await page.waitForRow("the request", ({ kind }) => kind === "request");
       await page.button("Notification");
       await page.waitFor("pw-composer li", "this is a notification");
+      await page.fill("Message", `[${Array(7).fill("{}").join()}]`);
+      await page.waitFor("pw-composer li", "more");
+      await page.button("Notification");
       await page.fill("Name of the saved message", "a note");
       await page.button("Save");
       await page.waitFor('select[aria-label="Saved messages"] option, select', "Saved");

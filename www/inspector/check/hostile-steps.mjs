@@ -13,20 +13,25 @@ const RUNS = 4;
 
 const MARKUP = `<img src=x onerror="document.title='broken'"><script>document.title='broken'</script>`;
 
-async function assertSmooth(page, what, script) {
+/**
+ * Runs a script with phases in the page. In each phase, the longest time between two frames must be within the limit.
+ * So no task of the page takes longer. Prints the longest time of each phase.
+ */
+export async function assertSmooth(page, what, script) {
   const runs = [];
   for (let run = 0; run < RUNS; run += 1) {
     const before = await reference(page);
-    const gap = await page.longestGap(script);
-    assert.equal(typeof gap, "number", String(gap));
+    const gaps = await page.longestGaps(script);
+    assert.equal(typeof gaps, "object", String(gaps));
     const limit = Math.max(MAX_GAP_MS, 4 * Math.max(before, await reference(page)));
-    runs.push(`${Math.round(gap)} ms of ${Math.round(limit)} ms`);
-    if (gap <= limit) {
+    const phases = Object.entries(gaps).map(([name, gap]) => `${name} ${Math.round(gap)}`);
+    runs.push(`${phases.join(", ")} ms of ${Math.round(limit)} ms`);
+    if (Math.max(...Object.values(gaps)) <= limit) {
       console.log(`    ${what}: ${runs.at(-1)}`);
       return;
     }
   }
-  assert.fail(`${what}: the page must not block for longer than the limit, got ${runs.join(", ")}`);
+  assert.fail(`${what}: the page must not block for longer than the limit, got ${runs.join("; ")}`);
 }
 
 /** Returns the duration of `JSON.parse` of 5 MB, in ms: about a quarter of `MAX_GAP_MS` on an idle machine. */
@@ -39,30 +44,77 @@ function reference(page) {
 }
 
 /**
- * Passes `window.hostile` to the page as a new message, shows it in each form, and exports it. The text is made before
- * the measurement.
+ * Passes `window.hostile` to the page as a new message, shows it in each form, and exports it. Each form and each
+ * export is a phase. The text is made before the measurement.
  */
-const SHOW_AND_EXPORT = `
+export const SHOW_AND_EXPORT = `
   const frame = () => new Promise(requestAnimationFrame);
+  phase("list");
   model().clear();
   model().take([{ kind: "message", at: Date.now() * 1000, link: "hostile", direction: "sent", form: "text", text: window.hostile, size: window.hostile.length }]);
   await model().whenTaken();
   await frame();
+  phase("detail");
   model().selected.set(model().core.last());
-  await frame();
+  for (let n = 0; n < 3; n += 1) await frame();
   for (const mode of ["formatted", "exact", "hex", "tree"]) {
+    phase(mode);
     all('pw-detail [data-tab="' + mode + '"]')[0].click();
     for (let n = 0; n < 5; n += 1) await frame();
   }
-  for (const format of ["json", "jsonl"]) window.exported = await model().exportShown(format);`;
+  for (const format of ["json", "jsonl"]) {
+    phase("export " + format);
+    window.exported = await model().exportShown(format);
+    await frame();
+  }`;
 
 /** Checks that the page shows and exports a text without a freeze, and that the export contains the whole text. */
 async function assertHarmless(page, what, script) {
   await page.run(`window.hostile = ${script}`);
   await assertSmooth(page, what, SHOW_AND_EXPORT);
-  const isWhole = await page.run(`return JSON.parse(window.exported.parts.join("")).text === window.hostile`);
-  assert.ok(isWhole, "the export must contain the whole text");
+  const isWhole = await page.run(
+    `return JSON.parse(window.exported.parts.join("")).text === window.hostile.replace('"s3cret"', '"***"')`,
+  );
+  assert.ok(isWhole, "the export must contain the whole text, except for its secret");
+  // Text is only ever text: neither the message nor its masked form becomes markup.
+  assert.equal(await page.count("img[src=x], script:not([src])"), 0);
+  assert.notEqual(await page.run("return document.title"), "broken");
+  const drawn = await page.run(`return all(".row, [role=treeitem]").map((element) => element.textContent).join("")`);
+  assert.doesNotMatch(drawn, INVISIBLE, "invisible characters must be shown as escapes");
 }
+
+/** Controls of the text direction, and a character without a width. */
+const INVISIBLE = /[\u202e\u2066\u200b]/;
+
+/** Hostile messages: a name for people, a short name, and a script that returns the text. */
+export const hostileTexts = [
+  [
+    "a message of 5 MB on one line",
+    "5 MB",
+    `'{"jsonrpc":"2.0","id":1,"method":"big","params":[' +
+       Array(110_000).fill('{"name":"a ship","at":[1.5,2.25],"open":true}').join() + "]}"`,
+  ],
+  [
+    "a message of 5 MB with one string and a secret",
+    "5 MB string",
+    `'{"jsonrpc":"2.0","id":1,"method":"big","params":{"password":"s3cret","text":"' + "x y ".repeat(1_250_000) + '"}}'`,
+  ],
+  [
+    "a message with 100 000 levels",
+    "100 000 levels",
+    `'{"jsonrpc":"2.0","id":1,"method":"deep","params":' + "[".repeat(100_000) + "]".repeat(100_000) + "}"`,
+  ],
+  [
+    "a message of 400 000 invisible characters and lone surrogates",
+    "controls and surrogates",
+    String.raw`'{"jsonrpc":"2.0","id":1,"method":"\u202e\ud800","params":["' + "\u202e\u2066\u200b\ud800x".repeat(100_000) + '"]}'`,
+  ],
+  [
+    "a megabyte of markup",
+    "markup",
+    `JSON.stringify({ jsonrpc: "2.0", id: 1, method: ${JSON.stringify(MARKUP)}, params: Array(10_000).fill({ [${JSON.stringify(MARKUP)}]: ${JSON.stringify(MARKUP)} }) })`,
+  ],
+];
 
 export const hostileSteps = [
   [
@@ -112,59 +164,13 @@ export const hostileSteps = [
     },
   ],
 
-  [
-    "a message of 5 MB on one line is shown in each form and exported without a freeze",
+  ...hostileTexts.map(([name, what, script]) => [
+    `${name} is shown in each form and exported without a freeze`,
     async (page) => {
-      await assertHarmless(
-        page,
-        "5 MB",
-        `'{"jsonrpc":"2.0","id":1,"method":"big","params":[' +
-           Array(110_000).fill('{"name":"a ship","at":[1.5,2.25],"open":true}').join() + "]}"`,
-      );
-      await page.click('pw-detail [data-tab="formatted"]');
-      await page.waitFor("pw-code-view");
-      await page.screenshot("5mb");
+      await assertHarmless(page, what, script);
+      await page.screenshot(`hostile-${what.replaceAll(" ", "-")}`);
     },
-  ],
-
-  [
-    "a message with 100 000 levels is shown in each form and exported without a freeze",
-    (page) =>
-      assertHarmless(
-        page,
-        "100 000 levels",
-        `'{"jsonrpc":"2.0","id":1,"method":"deep","params":' + "[".repeat(100_000) + "]".repeat(100_000) + "}"`,
-      ),
-  ],
-
-  [
-    "400 000 invisible characters and lone surrogates are shown in each form and exported without a freeze",
-    async (page) => {
-      await assertHarmless(
-        page,
-        "controls and surrogates",
-        String.raw`'{"jsonrpc":"2.0","id":1,"method":"\u202e\ud800","params":["' + "\u202e\u2066\u200b\ud800x".repeat(100_000) + '"]}'`,
-      );
-      assert.doesNotMatch(
-        await page.run(`return all(".row, [role=treeitem]").map((element) => element.textContent).join("")`),
-        /[\u202e\u2066\u200b]/,
-      );
-      await page.screenshot("controls");
-    },
-  ],
-
-  [
-    "a megabyte of markup is shown in each form and exported without a freeze",
-    async (page) => {
-      await assertHarmless(
-        page,
-        "markup",
-        `JSON.stringify({ jsonrpc: "2.0", id: 1, method: ${JSON.stringify(MARKUP)}, params: Array(10_000).fill({ [${JSON.stringify(MARKUP)}]: ${JSON.stringify(MARKUP)} }) })`,
-      );
-      assert.equal(await page.count("img[src=x], script:not([src])"), 0);
-      assert.notEqual(await page.run("return document.title"), "broken");
-    },
-  ],
+  ]),
 
   [
     "after a flood, the list is bounded and begins with the pending call, and the footer counts the dropped rows",

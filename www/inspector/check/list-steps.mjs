@@ -241,4 +241,59 @@ export const listSteps = [
       }
     },
   ],
+
+  [
+    "the keyboard selects messages in the sequence diagram, and the user can choose which of many links are drawn",
+    async (page) => {
+      const names = Array.from({ length: 10 }, (_, n) => `link ${n}`);
+      await page.take(names.map((link, n) => message("sent", `{"jsonrpc":"2.0","method":"m${n}"}`, link)));
+      await page.click('pw-strip [data-tab="sequence"]');
+      const drawn = () =>
+        page.run(
+          `const heads = [...all("pw-sequence")[0].shadowRoot.querySelectorAll("text.head")];
+           return heads.map((head) => head.textContent).slice(1);`,
+        );
+      // The eight links with the newest messages are drawn first.
+      await page.until(
+        "eight links are drawn",
+        async () => (await drawn()).join() === names.slice(2).join() || drawn(),
+      );
+      await page.waitFor(".note", "8 of 10 links");
+      await page.run(`all("pw-sequence")[0].shadowRoot.querySelector("[role=listbox]").focus()`);
+      await page.press(Key.HOME);
+      assert.equal(await page.run(`return model().selected.value`), 2);
+      await page.press(Key.ARROW_DOWN, Key.ARROW_DOWN, Key.ARROW_UP);
+      assert.equal(await page.run(`return model().selected.value`), 3);
+      const active = `all("pw-sequence")[0].shadowRoot.querySelector("[role=listbox]").getAttribute("aria-activedescendant")`;
+      await page.until("the selected message is the active one", () => page.run(`return ${active} === "message-3"`));
+      assert.deepEqual(await page.violations(), []);
+      await page.press(Key.ENTER);
+      await page.until("the detail has the focus", async () => (await page.focused()).includes("pw-detail"));
+      await page.run(
+        `const select = all("select", "Drawn links")[0]; select.value = "1";
+         select.dispatchEvent(new Event("change", { bubbles: true }));`,
+      );
+      await page.until("the other links are drawn", async () => (await drawn()).join() === "link 0,link 1" || drawn());
+      await page.waitFor(".note", "2 of 10 links");
+    },
+  ],
+
+  [
+    "a table that does not have all rows counts the others",
+    async (page) => {
+      const requests = Array.from({ length: 205 }, (_, id) => `{"jsonrpc":"2.0","id":${id},"method":"m${id}"}`);
+      const responses = Array.from({ length: 203 }, (_, id) => `{"jsonrpc":"2.0","id":"x${id}","result":0}`);
+      await page.take([message("sent", `[${requests.join()}]`), ...responses.map((text) => message("received", text))]);
+      for (const [view, text] of [
+        ["pending", "5 more"],
+        ["unmatched", "3 more"],
+        ["methods", "5 more"],
+      ]) {
+        await page.click(`pw-strip [data-tab="${view}"]`);
+        await page.waitFor("pw-strip tbody td.muted", text);
+      }
+      await page.select(0);
+      await page.waitFor("pw-detail tbody td.muted", "5 more");
+    },
+  ],
 ];

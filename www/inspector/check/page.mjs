@@ -9,7 +9,10 @@ const TIMEOUT_MS = 20_000;
 
 const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 
-/** A script that defines `all(selector, text)`: the visible elements in all shadow roots. */
+/**
+ * A script that defines two functions: `all(selector, text)` returns the visible elements in all shadow roots, and
+ * `model()` returns the model of the inspector or of its panel.
+ */
 const FIND = `
   const all = (selector, text) => {
     const found = [];
@@ -27,7 +30,7 @@ const FIND = `
     return found.filter((element) => element.getClientRects().length > 0)
       .filter((element) => text === null || text === undefined || nameOf(element).includes(text));
   };
-  const model = () => document.querySelector("pw-inspector").context.model;
+  const model = () => (document.querySelector("pw-inspector") ?? all("pw-inspector-panel")[0]).context.model;
 `;
 
 export class InspectorPage {
@@ -39,8 +42,8 @@ export class InspectorPage {
   }
 
   /** Loads the page anew, without stored data. */
-  async open() {
-    await this.driver.manage().window().setRect({ width: 1360, height: 900 });
+  async open(width = 1360) {
+    await this.driver.manage().window().setRect({ width, height: 900 });
     await this.driver.get(this.servers.url);
     await this.run(`localStorage.clear();`);
     await this.reload();
@@ -54,14 +57,19 @@ export class InspectorPage {
 
   async reload() {
     await this.driver.get(this.servers.url);
-    await this.until("the inspector starts", () =>
-      this.run(`return Boolean(document.querySelector("pw-inspector")?.context)`),
-    );
+    await this.started();
     await this.run(`
       const errors = document.documentElement.dataset;
       addEventListener("error", (event) => { errors.errors = (errors.errors ?? "") + event.message + "; "; });
       addEventListener("unhandledrejection", (event) => { errors.errors = (errors.errors ?? "") + event.reason + "; "; });
     `);
+  }
+
+  /** Waits until the inspector can show messages. */
+  async started() {
+    await this.until("the inspector starts", () =>
+      this.run(`return Boolean(document.querySelector("pw-inspector")?.context)`),
+    );
   }
 
   async assertNoErrors() {
@@ -235,30 +243,34 @@ export class InspectorPage {
     return this.run(`model().selected.set(arguments[0])`, seq);
   }
 
-  /** Returns the longest time between two frames, in ms, from the start of `script` to the 45th frame after its end. */
-  longestGap(script, ...values) {
+  /**
+   * Runs `script`, and returns the longest time between two frames in each of its phases, in ms. No task of the page
+   * takes longer than this time. `script` calls `phase(name)` at the start of each phase. The last phase includes 45
+   * frames after the end of `script`.
+   */
+  longestGaps(script) {
     return this.driver.executeAsyncScript(
       `${FIND}
-       const values = [...arguments];
-       const done = values.pop();
+       const done = arguments[0];
+       const gaps = {};
+       let current = "";
+       const phase = (name) => { current = name; };
        let last = performance.now();
-       let longest = 0;
        let left = 45;
        let isDone = false;
        const frame = () => {
          const now = performance.now();
-         longest = Math.max(longest, now - last);
+         gaps[current] = Math.max(gaps[current] ?? 0, now - last);
          last = now;
          if (isDone) left -= 1;
          if (left > 0) requestAnimationFrame(frame);
-         else done(longest);
+         else done(gaps);
        };
        requestAnimationFrame(() => {
          last = performance.now();
          requestAnimationFrame(frame);
          Promise.resolve((async () => { ${script} })()).then(() => { isDone = true; }, (error) => done(String(error)));
        });`,
-      ...values,
     );
   }
 

@@ -14,13 +14,13 @@ const TYPES = { js: "text/javascript", html: "text/html; charset=utf-8" };
 /**
  * Starts the server of the page. It also serves the package to pages with taps, and the files in `folders`: an object
  * whose names are URL paths, such as `/story/`, and whose values are folders. Browsers report violations of the policy
- * to this server.
+ * to this server. `site` is the page: the inspector, or the playground with the inspector's panel.
  */
-export async function startPageServer(folders = {}) {
+export async function startPageServer(folders = {}, site = inspector) {
   await init();
   const violations = [];
-  const policyOf = (...facts) => `${inspector.policyOf(...facts)}; report-uri /violation`;
-  const { server, url } = await serve(0, { ...inspector, policyOf });
+  const policyOf = (...facts) => `${site.policyOf(...facts)}; report-uri /violation`;
+  const { server, url } = await serve(0, { ...site, policyOf });
   const [servePage] = server.listeners("request");
   server.removeAllListeners("request");
   server.on("request", (request, response) => {

@@ -7,6 +7,7 @@ import { visible } from "./format";
 import { membersOf } from "./snippets";
 import { paneStyles } from "./styles";
 
+/** The maximum number of findings that are listed. A last line counts the others. */
 const MAX_FINDINGS = 5;
 
 /** Edits a message as text, and sends this text as it is. So an invalid message can be sent, too. */
@@ -87,7 +88,7 @@ class Composer extends LitElement {
     const { connections } = this.context;
     const text = connections.draft.value;
     const links = connections.links.value;
-    const found = text.trim() ? findings(text).slice(0, MAX_FINDINGS) : [];
+    const found = text.trim() ? findings(text) : [];
     const canSend = connections.targetLink?.state === "open" && text.trim() !== "";
     return html`<div class="compose">
       <div class="line" role="group" aria-label="Templates">
@@ -99,10 +100,12 @@ class Composer extends LitElement {
         @input=${(event: Event) => connections.draft.set((event.target as HTMLTextAreaElement).value)} @keydown=${this.#key}></textarea>
       ${
         found.length
-          ? html`<ul aria-label="Faults of the message">${found.map(
-              ({ severity, text: finding }) =>
-                html`<li><span class="badge ${severity === "error" ? "error" : "warn"}">${severity}</span> ${visible(finding)}</li>`,
-            )}</ul>`
+          ? html`<ul aria-label="Faults of the message">${found
+              .slice(0, MAX_FINDINGS)
+              .map(
+                ({ severity, text: finding }) =>
+                  html`<li><span class="badge ${severity === "error" ? "error" : "warn"}">${severity}</span> ${visible(finding)}</li>`,
+              )}${found.length > MAX_FINDINGS ? html`<li class="muted">${found.length - MAX_FINDINGS} more</li>` : nothing}</ul>`
           : nothing
       }
       ${this.fault ? html`<span class="error" role="alert">${this.fault}</span>` : nothing}

@@ -58,6 +58,7 @@ export class Connections {
   }
 }
 
+/** The maximum number of sent texts that the page remembers. */
 const HISTORY = 50;
 
 export interface SavedMessage {
@@ -65,6 +66,7 @@ export interface SavedMessage {
   readonly text: string;
 }
 
+/** The key under which the browser stores the saved messages. */
 const SAVED_KEY = "portway-inspector-saved";
 
 /** Messages that the user has saved under a name. The browser stores them. Only a click of the user sends one. */

@@ -1,10 +1,11 @@
 import { css, html, LitElement, nothing } from "lit";
 import type { Detail, Item } from "portway-inspector";
 import { controls } from "../../src/controls-style";
+import { ElementSize } from "../../src/layout";
 import { Watch } from "../../src/store";
 import { nowMicros } from "./clock";
 import type { InspectorContext } from "./context";
-import { clock, duration, visible } from "./format";
+import { clock, count, duration, visible } from "./format";
 import type { Mode } from "./message-view";
 import "./message-view";
 import { portwayCall, testOf } from "./snippets";
@@ -22,7 +23,7 @@ const MODES = [
 const SIDE_BY_SIDE = 520;
 /** The same width if the inspector is inside another page. There, the pane is low. */
 const SIDE_BY_SIDE_EMBEDDED = 360;
-/** The number of messages of a batch that are listed. */
+/** The maximum number of messages of a batch that are listed. A last row counts the others. */
 const MAX_ITEMS = 200;
 
 /** Shows the selected message with its other half: the response of a request, or the request of a response. */
@@ -30,7 +31,6 @@ class DetailPane extends LitElement {
   static override properties = {
     context: { attribute: false },
     mode: { state: true },
-    width: { state: true },
   };
 
   static override styles = [
@@ -124,26 +124,12 @@ class DetailPane extends LitElement {
 
   declare context: InspectorContext;
   declare mode: Mode;
-  declare width: number;
+  readonly #size = new ElementSize(this);
   #isWatching = false;
-  readonly #observer = new ResizeObserver(([entry]) => {
-    if (entry) this.width = entry.contentRect.width;
-  });
 
   constructor() {
     super();
     this.mode = "tree";
-    this.width = 470;
-  }
-
-  override connectedCallback(): void {
-    super.connectedCallback();
-    this.#observer.observe(this);
-  }
-
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.#observer.disconnect();
   }
 
   override willUpdate(): void {
@@ -192,9 +178,9 @@ class DetailPane extends LitElement {
 
   #detail(detail: Detail) {
     const { request, response } = halvesOf(detail);
-    const isStacked = this.width < (this.context.isEmbedded ? SIDE_BY_SIDE_EMBEDDED : SIDE_BY_SIDE);
+    const isStacked = this.#size.width < (this.context.isEmbedded ? SIDE_BY_SIDE_EMBEDDED : SIDE_BY_SIDE);
     return html`
-      ${detail.batch.length ? this.#items(detail.batch) : nothing}
+      ${detail.batch.length ? this.#items(detail.batch, detail.items) : nothing}
       <div class="halves ${isStacked ? "stacked" : ""}">
         ${request === null && response === null ? this.#half(detail.seq, "") : nothing}
         ${request === null ? nothing : this.#half(request, detail.kind === "batch" ? "batch" : "request")}
@@ -262,7 +248,7 @@ class DetailPane extends LitElement {
     `;
   }
 
-  #items(items: readonly Item[]) {
+  #items(items: readonly Item[], total: number) {
     return html`<div class="items" tabindex="0" role="region" aria-label="Messages of the batch"><table>
       <thead><tr><th>#</th><th>Kind</th><th>Method</th><th>ID</th><th>State</th><th></th></tr></thead>
       <tbody>${items.slice(0, MAX_ITEMS).map(
@@ -274,7 +260,8 @@ class DetailPane extends LitElement {
           <td>${stateOf(item)}</td>
           <td>${item.partner === null ? nothing : html`<button class="small" aria-label="Other half of message ${index}" @click=${() => this.#select(item.partner)}>Other half</button>`}</td>
         </tr>`,
-      )}</tbody>
+      )}
+      ${total > MAX_ITEMS ? html`<tr><td class="muted" colspan="6">${count(total - MAX_ITEMS)} more</td></tr>` : nothing}</tbody>
     </table></div>`;
   }
 

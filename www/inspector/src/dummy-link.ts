@@ -5,6 +5,7 @@ import { utf8Length } from "./socket-link";
 
 /** The time in milliseconds until a response of the dummy server. */
 const LATENCY_MS = 20;
+/** The time in milliseconds between two notifications of the dummy server. */
 const HEARTBEAT_MS = 1000;
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };

@@ -38,6 +38,7 @@ export function bytes(size: number): string {
   return `${(size / 1024 / 1024).toFixed(1)} MiB`;
 }
 
+/** Returns a number with narrow spaces between its groups of three digits. */
 export function count(number: number): string {
   return String(number).replace(/\B(?=(?:\d{3})+$)/g, "\u202f");
 }

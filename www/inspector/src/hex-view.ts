@@ -1,5 +1,6 @@
 import { css, html, LitElement } from "lit";
 
+/** The height of a row, in pixels. */
 const ROW_HEIGHT = 18;
 const BYTES_PER_ROW = 16;
 /** The largest height of the element, in pixels: Firefox does not show elements that are much higher. */

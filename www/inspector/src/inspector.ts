@@ -1,7 +1,7 @@
 import { css, html, LitElement, nothing } from "lit";
 import { controls } from "../../src/controls-style";
 import * as icons from "../../src/icons";
-import "../../src/splitter";
+import { ElementSize, isTyping, nextPane, PaneSizes } from "../../src/layout";
 import { Watch } from "../../src/store";
 import { theme, toggleTheme } from "../../src/theme";
 import type { CommandPhase, CommandState } from "./command-source";
@@ -17,7 +17,9 @@ import { tabList } from "./tabs";
 const STORAGE_KEY = "portway-inspector-layout";
 const DEFAULT_SIZES = { links: 290, detail: 600, strip: 190 };
 const MIN_SIZES = { links: 220, list: 320, detail: 280, strip: 90, work: 200 };
-/** Below this width, one pane is shown at a time. */
+/** The height of the header, in pixels. */
+const HEADER = 46;
+/** If the window is narrower, in pixels, one pane is shown at a time. */
 const NARROW = 900;
 
 const PANES = ["links", "list", "detail", "strip"] as const;
@@ -30,14 +32,18 @@ const PHASES: Record<CommandPhase, string> = {
 };
 const LABELS: Record<Pane, string> = { links: "Links", list: "Messages", detail: "Detail", strip: "Calls" };
 
+const ELEMENTS: Record<Pane, string> = {
+  links: "pw-links",
+  list: "pw-message-list",
+  detail: "pw-detail",
+  strip: "pw-strip",
+};
+
 /** The layout of the inspector: three panes and a strip, or one of them in a narrow window. */
 class InspectorView extends LitElement {
   static override properties = {
     context: { attribute: false },
-    sizes: { state: true },
     pane: { state: true },
-    width: { state: true },
-    height: { state: true },
   };
 
   static override styles = [
@@ -155,24 +161,15 @@ class InspectorView extends LitElement {
   ];
 
   declare context: InspectorContext | undefined;
-  declare sizes: typeof DEFAULT_SIZES;
   declare pane: Pane;
-  declare width: number;
-  declare height: number;
+  readonly #sizes = new PaneSizes(this, STORAGE_KEY, DEFAULT_SIZES);
+  readonly #size = new ElementSize(this);
   #isWatching = false;
   #isDropTarget = false;
-  readonly #observer = new ResizeObserver(([entry]) => {
-    if (!entry) return;
-    this.width = entry.contentRect.width;
-    this.height = entry.contentRect.height;
-  });
 
   constructor() {
     super();
-    this.sizes = { ...DEFAULT_SIZES, ...savedSizes() };
     this.pane = "list";
-    this.width = innerWidth;
-    this.height = innerHeight;
     new Watch(this, theme);
     this.addEventListener("keydown", (event) => this.#key(event));
     this.addEventListener("dragover", (event) => this.#drag(event, true));
@@ -180,16 +177,6 @@ class InspectorView extends LitElement {
     this.addEventListener("drop", (event) => this.#drop(event));
     // A pane sends this event when the user wants to see the detail of a message, or to edit a message in the composer.
     this.addEventListener("show-pane", (event) => this.#show((event as CustomEvent<Pane>).detail));
-  }
-
-  override connectedCallback(): void {
-    super.connectedCallback();
-    this.#observer.observe(this);
-  }
-
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.#observer.disconnect();
   }
 
   override willUpdate(): void {
@@ -203,7 +190,7 @@ class InspectorView extends LitElement {
   override render() {
     const { context } = this;
     if (!context) return nothing;
-    const isNarrow = this.width < NARROW;
+    const isNarrow = this.#size.width < NARROW;
     return html`
       ${this.#header(context)}
       ${
@@ -245,47 +232,35 @@ class InspectorView extends LitElement {
     const { links, detail, strip } = this.#fitted();
     const isHidden = (pane: Pane) => isNarrow && this.pane !== pane;
     const sized = (size: string) => (isNarrow ? "" : size);
-    const splitter = (...parts: Parameters<InspectorView["splitter"]>) =>
-      isNarrow ? nothing : this.splitter(...parts);
-    const widest = this.width - links - MIN_SIZES.list;
+    const bar = (...parts: Parameters<PaneSizes<keyof typeof DEFAULT_SIZES>["bar"]>) =>
+      isNarrow ? nothing : this.#sizes.bar(...parts);
+    const { width, height } = this.#size;
+    const maxDetail = width - links - MIN_SIZES.list;
+    const maxStrip = height - MIN_SIZES.work - HEADER;
     return html`<main class=${isNarrow ? "narrow" : ""}>
       <div class="panes" ?hidden=${isNarrow && this.pane === "strip"}>
         <pw-links role="region" aria-label="Links" .context=${context} ?hidden=${isHidden("links")}
           .style=${sized(`width: ${links}px`)}></pw-links>
-        ${splitter("links", "Width of the links", links, MIN_SIZES.links, 480)}
+        ${bar("links", "Width of the links", { value: links, min: MIN_SIZES.links, max: 480 })}
         <pw-message-list role="region" aria-label="Messages" .context=${context} ?hidden=${isHidden("list")}></pw-message-list>
-        ${splitter("detail", "Width of the detail", detail, MIN_SIZES.detail, widest, true)}
+        ${bar("detail", "Width of the detail", { value: detail, min: MIN_SIZES.detail, max: maxDetail, reverse: true })}
         <pw-detail role="region" aria-label="Detail" .context=${context} ?hidden=${isHidden("detail")}
           .style=${sized(`width: ${detail}px`)}></pw-detail>
       </div>
-      ${splitter("strip", "Height of the calls", strip, MIN_SIZES.strip, this.height - MIN_SIZES.work - 46, true)}
+      ${bar("strip", "Height of the calls", { value: strip, min: MIN_SIZES.strip, max: maxStrip, reverse: true, isHorizontal: true })}
       <pw-strip role="region" aria-label="Calls" .context=${context} ?hidden=${isHidden("strip")}
         .style=${sized(`height: ${strip}px`)}></pw-strip>
     </main>`;
   }
 
-  private splitter(
-    pane: keyof typeof DEFAULT_SIZES,
-    label: string,
-    value: number,
-    min: number,
-    max: number,
-    reverse = false,
-  ) {
-    const resize = ({ detail }: CustomEvent<number>) => {
-      this.sizes = { ...this.sizes, [pane]: detail };
-      localStorage.setItem(STORAGE_KEY, JSON.stringify(this.sizes));
-    };
-    return html`<pw-splitter orientation=${pane === "strip" ? "horizontal" : "vertical"} label=${label}
-      .value=${value} .min=${min} .max=${Math.max(min, max)} ?reverse=${reverse} @resize=${resize}></pw-splitter>`;
-  }
-
   /** Returns the sizes that the user has chosen, reduced so that all panes fit. */
   #fitted(): typeof DEFAULT_SIZES {
-    const links = Math.min(this.sizes.links, Math.max(MIN_SIZES.links, this.width * 0.28));
-    const room = this.width - links - Math.max(MIN_SIZES.list, this.width * 0.3);
-    const detail = Math.min(this.sizes.detail, Math.max(MIN_SIZES.detail, room));
-    const strip = Math.min(this.sizes.strip, Math.max(MIN_SIZES.strip, this.height * 0.45));
+    const { width, height } = this.#size;
+    const chosen = this.#sizes.value;
+    const links = Math.min(chosen.links, Math.max(MIN_SIZES.links, width * 0.28));
+    const room = width - links - Math.max(MIN_SIZES.list, width * 0.3);
+    const detail = Math.min(chosen.detail, Math.max(MIN_SIZES.detail, room));
+    const strip = Math.min(chosen.strip, Math.max(MIN_SIZES.strip, height * 0.45));
     return { links, detail, strip };
   }
 
@@ -295,14 +270,12 @@ class InspectorView extends LitElement {
   }
 
   #focus(pane: Pane): void {
-    const name = { links: "pw-links", list: "pw-message-list", detail: "pw-detail", strip: "pw-strip" }[pane];
-    this.renderRoot.querySelector<HTMLElement>(name)?.focus();
+    this.renderRoot.querySelector<HTMLElement>(ELEMENTS[pane])?.focus();
   }
 
   #key(event: KeyboardEvent): void {
-    const isTyping = event.composedPath().some((target) => target instanceof HTMLElement && isEditable(target));
     if (event.key === "F6") this.#showNext(event.shiftKey ? -1 : 1);
-    else if (event.key === "/" && !isTyping && !event.ctrlKey && !event.metaKey) {
+    else if (event.key === "/" && !isTyping(event) && !event.ctrlKey && !event.metaKey) {
       this.pane = "list";
       void this.updateComplete.then(() =>
         this.renderRoot.querySelector<HTMLElement & { focusFilter(): void }>("pw-message-list")?.focusFilter(),
@@ -312,10 +285,13 @@ class InspectorView extends LitElement {
   }
 
   /** Moves the focus to the next pane, as F6 does in other desktop applications. */
-  #showNext(step: number): void {
-    const focused = this.shadowRoot?.activeElement?.localName ?? "";
-    const at = ["pw-links", "pw-message-list", "pw-detail", "pw-strip"].indexOf(focused);
-    const next = PANES[(at === -1 && step < 0 ? 3 : at + step + PANES.length) % PANES.length];
+  #showNext(step: 1 | -1): void {
+    const focused = this.shadowRoot?.activeElement?.localName;
+    const next = nextPane(
+      PANES,
+      PANES.find((pane) => ELEMENTS[pane] === focused),
+      step,
+    );
     if (next) this.#show(next);
   }
 
@@ -329,18 +305,6 @@ class InspectorView extends LitElement {
   #drop(event: DragEvent): void {
     this.#drag(event, false);
     for (const file of event.dataTransfer?.files ?? []) if (this.context) void importFrom(this.context, file);
-  }
-}
-
-function isEditable(element: HTMLElement): boolean {
-  return element.matches("input, textarea, select") || element.isContentEditable;
-}
-
-function savedSizes(): Partial<typeof DEFAULT_SIZES> {
-  try {
-    return JSON.parse(localStorage.getItem(STORAGE_KEY) ?? "{}") as Partial<typeof DEFAULT_SIZES>;
-  } catch {
-    return {};
   }
 }
 

@@ -10,7 +10,7 @@ import "./settings";
 import type { OwnLink } from "./socket-link";
 import { paneStyles } from "./styles";
 
-/** Shows the links with their figures. On the page of the inspector, also has a connection form and the composer. */
+/** Shows the links with their figures, and on the page of the inspector also a connection form and the composer. */
 class LinksPane extends LitElement {
   static override properties = { context: { attribute: false } };
 

@@ -1,6 +1,7 @@
 import { css, html, LitElement, nothing } from "lit";
 import type { Anchor, Layout, Totals } from "portway-inspector";
 import { controls } from "../../src/controls-style";
+import { ElementSize } from "../../src/layout";
 import { Watch } from "../../src/store";
 import type { InspectorContext } from "./context";
 import { bytes, count } from "./format";
@@ -9,6 +10,7 @@ import "./list-tools";
 import { rowStyles, rowTemplate } from "./message-row";
 import { paneStyles } from "./styles";
 
+/** The height of a row with one line, in pixels. */
 const COMPACT_HEIGHT = 30;
 
 /** A scroll position, and the layout of the list at this position. The layout is valid for one revision of the list. */
@@ -78,21 +80,12 @@ class ListPane extends LitElement {
   /** The position of the last render. */
   #rendered = 0;
   #layout: Layout | undefined;
-  /** The height of the visible part. If it were read from the element, each frame would compute the styles. */
-  #viewport = 0;
-  readonly #observer = new ResizeObserver(() => {
-    this.#viewport = this.#scroller?.clientHeight ?? 0;
-    this.requestUpdate();
-  });
+  /** The size of the visible part. If it were read from the element, each frame would compute the styles. */
+  readonly #size = new ElementSize(this, ".rows");
 
   constructor() {
     super();
     this.isCompact = false;
-  }
-
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.#observer.disconnect();
   }
 
   override willUpdate(): void {
@@ -106,15 +99,9 @@ class ListPane extends LitElement {
     });
   }
 
-  override firstUpdated(): void {
-    const rows = this.#scroller;
-    if (rows) this.#observer.observe(rows);
-    this.requestUpdate();
-  }
-
   override render() {
     const { model } = this.context;
-    const { top, layout } = this.#position(this.#viewport);
+    const { top, layout } = this.#position(this.#size.height);
     this.#layout = layout;
     this.#rendered = top;
     // The anchor stays as long as its row exists, because each new anchor would add an error of rounding.
@@ -204,7 +191,7 @@ class ListPane extends LitElement {
   /** Sets the position of the next update, and stores its anchor. */
   #request(top: number): void {
     const { core } = this.context.model;
-    const layout = core.layout(top, this.#viewport);
+    const layout = core.layout(top, this.#size.height);
     this.#anchor = layout.anchor;
     this.#followsEnd = layout.isAtEnd;
     this.#requested = { top, layout, revision: core.totals().revision };
@@ -223,7 +210,7 @@ class ListPane extends LitElement {
 
   /** Scrolls as far as needed to show a row. */
   #reveal(seq: number): void {
-    const viewport = this.#viewport;
+    const viewport = this.#size.height;
     const { core } = this.context.model;
     const row = this.#layout?.rows.find((each) => each.type === "message" && each.seq === seq);
     const above = row ? row.top - this.#rendered : undefined;
@@ -250,7 +237,7 @@ class ListPane extends LitElement {
   readonly #key = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const { core, selected } = this.context.model;
-    const page = Math.max(1, Math.floor(this.#viewport / (this.isCompact ? COMPACT_HEIGHT : 88)) - 1);
+    const page = Math.max(1, Math.floor(this.#size.height / (this.isCompact ? COMPACT_HEIGHT : 88)) - 1);
     const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
     const step = steps[event.key];
     const from = selected.value ?? this.#anchor?.seq ?? null;

@@ -4,7 +4,7 @@ import { bytes, clock, duration, plural, visible } from "./format";
 import { endOfValue } from "./json-text";
 import type { Model } from "./model";
 
-/** The part of a text that a row shows, in UTF-16 units. */
+/** The maximum length of the part of a text that a row shows, in UTF-16 units. */
 const EXCERPT = 420;
 
 export const rowStyles = css`

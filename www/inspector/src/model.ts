@@ -54,6 +54,7 @@ const TAKE_LENGTH = 250_000;
 const QUEUED_DRAW_MS = 100;
 /** The delay of a frame while the page is hidden, because browsers do not draw hidden pages. */
 const HIDDEN_FRAME_MS = 250;
+/** The time in milliseconds between two changes of the summary. */
 const SUMMARY_MS = 250;
 
 /** The messages, their texts and the filter. Records enter by `take`. */

@@ -1,7 +1,7 @@
 import { css, html, LitElement, nothing } from "lit";
 import init from "portway-inspector";
 import { controls } from "../../src/controls-style";
-import "../../src/splitter";
+import { ElementSize, isTyping, PaneSizes } from "../../src/layout";
 import { Watch } from "../../src/store";
 import { InspectorContext } from "./context";
 import "./detail-pane";
@@ -13,9 +13,9 @@ import { tabList } from "./tabs";
 const STORAGE_KEY = "portway-inspector-panel";
 const DEFAULT_SIZES = { detail: 510, calls: 335 };
 const MIN_SIZES = { list: 330, detail: 260, calls: 220 };
-/** Below this width, one pane is shown at a time. */
+/** If the panel is narrower, in pixels, one pane is shown at a time. */
 const NARROW = 960;
-/** The time for which a notice is shown. */
+/** The time in milliseconds for which a notice is shown. */
 const NOTICE_MS = 4000;
 
 const PANES = ["list", "detail", "calls"] as const;
@@ -36,9 +36,7 @@ export async function startPanel(): Promise<InspectorContext> {
 class InspectorPanel extends LitElement {
   static override properties = {
     context: { attribute: false },
-    sizes: { state: true },
     pane: { state: true },
-    width: { state: true },
   };
 
   static override styles = [
@@ -90,34 +88,18 @@ class InspectorPanel extends LitElement {
   ];
 
   declare context: InspectorContext;
-  declare sizes: typeof DEFAULT_SIZES;
   declare pane: Pane;
-  declare width: number;
+  readonly #sizes = new PaneSizes(this, STORAGE_KEY, DEFAULT_SIZES);
+  readonly #size = new ElementSize(this);
   #isWatching = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  readonly #observer = new ResizeObserver(([entry]) => {
-    // A hidden panel has no width. It keeps its layout.
-    if (entry?.contentRect.width) this.width = entry.contentRect.width;
-  });
 
   constructor() {
     super();
-    this.sizes = { ...DEFAULT_SIZES, ...savedSizes() };
     this.pane = "list";
-    this.width = innerWidth;
     this.addEventListener("keydown", (event) => this.#key(event));
     // The user wants to see the detail of a message.
     this.addEventListener("show-pane", (event) => this.#show((event as CustomEvent<Pane>).detail));
-  }
-
-  override connectedCallback(): void {
-    super.connectedCallback();
-    this.#observer.observe(this);
-  }
-
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.#observer.disconnect();
   }
 
   override willUpdate(): void {
@@ -133,18 +115,20 @@ class InspectorPanel extends LitElement {
 
   override render() {
     const { context } = this;
-    const isNarrow = this.width < NARROW;
+    const isNarrow = this.#size.width < NARROW;
     const { detail, calls } = this.#fitted();
     const isHidden = (pane: Pane) => isNarrow && this.pane !== pane;
     const width = (size: number) => (isNarrow ? "" : `width: ${size}px`);
-    const room = this.width - MIN_SIZES.list;
+    const room = this.#size.width - MIN_SIZES.list;
+    const bar = (pane: "detail" | "calls", label: string, value: number, max: number) =>
+      isNarrow ? nothing : this.#sizes.bar(pane, label, { value, min: MIN_SIZES[pane], max, reverse: true });
     return html`
       ${isNarrow ? this.#switch() : nothing}
       <div class="panes ${isNarrow ? "narrow" : ""}">
         <pw-message-list role="region" aria-label="List of messages" .context=${context} ?hidden=${isHidden("list")}></pw-message-list>
-        ${isNarrow ? nothing : this.#splitter("detail", "Width of the detail", detail, room - calls)}
+        ${bar("detail", "Width of the detail", detail, room - calls)}
         <pw-detail role="region" aria-label="Detail" .context=${context} ?hidden=${isHidden("detail")} .style=${width(detail)}></pw-detail>
-        ${isNarrow ? nothing : this.#splitter("calls", "Width of the calls", calls, room - detail)}
+        ${bar("calls", "Width of the calls", calls, room - detail)}
         <pw-strip role="region" aria-label="Calls" .context=${context} ?hidden=${isHidden("calls")} .style=${width(calls)}></pw-strip>
       </div>
       <div class="notice" role="status">${context.model.notice.value}</div>
@@ -160,19 +144,11 @@ class InspectorPanel extends LitElement {
     )}</nav>`;
   }
 
-  #splitter(pane: keyof typeof DEFAULT_SIZES, label: string, value: number, max: number) {
-    const resize = ({ detail }: CustomEvent<number>) => {
-      this.sizes = { ...this.sizes, [pane]: detail };
-      localStorage.setItem(STORAGE_KEY, JSON.stringify(this.sizes));
-    };
-    return html`<pw-splitter orientation="vertical" label=${label} .value=${value} .min=${MIN_SIZES[pane]}
-      .max=${Math.max(MIN_SIZES[pane], max)} reverse @resize=${resize}></pw-splitter>`;
-  }
-
   /** Returns the sizes that the user has chosen, reduced so that all panes fit. */
   #fitted(): typeof DEFAULT_SIZES {
-    const calls = Math.min(this.sizes.calls, Math.max(MIN_SIZES.calls, this.width * 0.3));
-    const detail = Math.min(this.sizes.detail, Math.max(MIN_SIZES.detail, this.width - calls - MIN_SIZES.list));
+    const { width } = this.#size;
+    const calls = Math.min(this.#sizes.value.calls, Math.max(MIN_SIZES.calls, width * 0.3));
+    const detail = Math.min(this.#sizes.value.detail, Math.max(MIN_SIZES.detail, width - calls - MIN_SIZES.list));
     return { detail, calls };
   }
 
@@ -182,25 +158,12 @@ class InspectorPanel extends LitElement {
   }
 
   #key(event: KeyboardEvent): void {
-    const isTyping = event.composedPath().some((target) => target instanceof HTMLElement && isEditable(target));
-    if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key !== "/" || isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     this.pane = "list";
     void this.updateComplete.then(() =>
       this.renderRoot.querySelector<HTMLElement & { focusFilter(): void }>(ELEMENTS.list)?.focusFilter(),
     );
-  }
-}
-
-function isEditable(element: HTMLElement): boolean {
-  return element.matches("input, textarea, select") || element.isContentEditable;
-}
-
-function savedSizes(): Partial<typeof DEFAULT_SIZES> {
-  try {
-    return JSON.parse(localStorage.getItem(STORAGE_KEY) ?? "{}") as Partial<typeof DEFAULT_SIZES>;
-  } catch {
-    return {};
   }
 }
 

@@ -16,7 +16,7 @@ interface Chunk {
  */
 export class RecordStore {
   readonly #chunks = new Map<number, Chunk>();
-  /** The links of the last records. Most records are of one of few links. */
+  /** The ids of the links of the last records, the newest first. Most records belong to one of a few links. */
   readonly #links: string[] = [];
 
   get(seq: number): TapRecord | undefined {

@@ -3,9 +3,9 @@ import type { Row } from "portway-inspector";
 import { controls } from "../../src/controls-style";
 import { Watch } from "../../src/store";
 import type { InspectorContext } from "./context";
-import { clock, visible } from "./format";
+import { clock, count, visible } from "./format";
 
-/** The number of rows of the list that are drawn. */
+/** The maximum number of rows of the list that are drawn: the last ones. */
 const ROWS = 120;
 /** The height of a line in pixels. */
 const LINE = 24;
@@ -15,24 +15,50 @@ const HEAD = 26;
 const COLUMN = 230;
 /** The position of the first lifeline in pixels. */
 const LEFT = 150;
-/** The maximum number of links that are drawn. Messages of further links are not drawn. */
+/** The maximum number of links that are drawn at a time. The user can choose other links. */
 const MAX_LINKS = 8;
 
-/** The last rows of the list as a sequence diagram: this side on the left, and a lifeline for each link. */
+/**
+ * The last rows of the list as a sequence diagram: this side on the left, and a lifeline for each link. The arrow keys
+ * select a message, and Enter moves the focus to its detail.
+ */
 class SequenceDiagram extends LitElement {
-  static override properties = { context: { attribute: false } };
+  static override properties = { context: { attribute: false }, group: { state: true } };
 
   static override styles = [
     controls,
     css`
       :host {
-        display: block;
+        display: flex;
+        flex-direction: column;
         background: var(--surface);
       }
 
       .scroll {
-        height: 100%;
+        flex: 1;
+        min-height: 0;
         overflow: auto;
+      }
+
+      .scroll:focus-visible {
+        outline-offset: -2px;
+      }
+
+      .note {
+        display: flex;
+        flex: none;
+        flex-wrap: wrap;
+        gap: 2px 8px;
+        align-items: center;
+        padding: 3px 12px;
+        font-size: 12px;
+        color: var(--muted);
+        border-bottom: 1px solid var(--line);
+      }
+
+      select {
+        min-height: 22px;
+        font-size: 12px;
       }
 
       svg {
@@ -95,8 +121,17 @@ class SequenceDiagram extends LitElement {
   ];
 
   declare context: InspectorContext;
+  /** The index of the drawn group of links. Each group has `MAX_LINKS` links. */
+  declare group: number;
   #isWatching = false;
   #followsEnd = true;
+  /** The sequence numbers of the drawn rows. */
+  #drawn: readonly number[] = [];
+
+  constructor() {
+    super();
+    this.group = 0;
+  }
 
   override willUpdate(): void {
     if (this.#isWatching) return;
@@ -118,22 +153,79 @@ class SequenceDiagram extends LitElement {
 
   override render() {
     const { model } = this.context;
-    const { count } = model.core.layout(0, 0);
-    const rows = model.core.rows(Math.max(0, count - ROWS), ROWS).filter(({ direction }) => direction !== null);
+    const { count: entries } = model.core.layout(0, 0);
+    const rows = model.core.rows(Math.max(0, entries - ROWS), ROWS).filter(({ direction }) => direction !== null);
     if (!rows.length) return html`<p class="empty">No message to show.</p>`;
-    const links = [...new Set(rows.map(({ link }) => link))].slice(0, MAX_LINKS);
+    // The first group has the links with the newest messages. In a group, the links are in the order of their messages.
+    const newest = [...new Set(rows.map(({ link }) => link).reverse())];
+    const groups = Math.ceil(newest.length / MAX_LINKS);
+    const group = Math.min(this.group, groups - 1);
+    const chosen = newest.slice(group * MAX_LINKS, (group + 1) * MAX_LINKS);
+    const links = [...new Set(rows.map(({ link }) => link))].filter((link) => chosen.includes(link));
     const shown = rows.filter(({ link }) => links.includes(link));
+    this.#drawn = shown.map(({ seq }) => seq);
     const width = LEFT + links.length * COLUMN + 130;
     const height = HEAD + shown.length * LINE + 12;
     const names = model.linkNames();
     const columns = [LEFT, ...links.map((_, index) => columnAt(index))];
-    return html`<div class="scroll" tabindex="0" role="region" aria-label="Sequence" @scroll=${this.#scrolled}><svg width=${width} height=${height} viewBox="0 0 ${width} ${height}" role="group" aria-label="Sequence of the last ${shown.length} messages">
+    const selected = model.selected.value;
+    const isDrawn = selected !== null && this.#drawn.includes(selected);
+    return html`${this.#note(rows.length, newest.length, shown.length, group)}
+    <div class="scroll" tabindex="0" role="listbox" aria-label="Sequence" @scroll=${this.#scrolled} @keydown=${this.#key}
+      aria-activedescendant=${isDrawn ? `message-${selected}` : nothing}><svg width=${width} height=${height} viewBox="0 0 ${width} ${height}" role="group" aria-label="Sequence of the last ${shown.length} messages">
       ${columns.map((x) => svg`<line class="life" x1=${x} x2=${x} y1=${HEAD} y2=${height}></line>`)}
       <text class="head" x=${LEFT} y="16" text-anchor="middle">this side</text>
       ${links.map((link, index) => svg`<text class="head" x=${columnAt(index)} y="16" text-anchor="middle">${visible((names[link] ?? "").slice(0, 32))}</text>`)}
       ${shown.map((row, index) => this.#message(row, columnAt(links.indexOf(row.link)), HEAD + (index + 1) * LINE))}
     </svg></div>`;
   }
+
+  /** States which rows and links are drawn, if some are not. */
+  #note(rows: number, links: number, shown: number, group: number) {
+    const total = this.context.model.totals().shown;
+    if (rows === total && links <= MAX_LINKS) return nothing;
+    const choose = (event: Event) => {
+      this.group = Number((event.target as HTMLSelectElement).value);
+    };
+    const groups = Array.from({ length: Math.ceil(links / MAX_LINKS) }, (_, index) => index);
+    return html`<div class="note">
+      <span>${count(shown)} of ${count(total)} rows${links > MAX_LINKS ? `, ${Math.min(MAX_LINKS, links - group * MAX_LINKS)} of ${links} links` : ""}</span>
+      ${
+        links > MAX_LINKS
+          ? html`<select aria-label="Drawn links" @change=${choose}>${groups.map(
+              (each) => html`<option value=${each} ?selected=${each === group}>
+                links ${each * MAX_LINKS + 1} to ${Math.min(links, (each + 1) * MAX_LINKS)}, by their newest message
+              </option>`,
+            )}</select>`
+          : nothing
+      }
+    </div>`;
+  }
+
+  readonly #key = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const { selected } = this.context.model;
+    const last = this.#drawn.length - 1;
+    const at = selected.value === null ? -1 : this.#drawn.indexOf(selected.value);
+    const steps: Record<string, number> = {
+      ArrowDown: at === -1 ? last : Math.min(at + 1, last),
+      ArrowUp: at === -1 ? last : Math.max(at - 1, 0),
+      Home: 0,
+      End: last,
+    };
+    const next = steps[event.key];
+    if (event.key === "Enter" && at !== -1)
+      this.dispatchEvent(new CustomEvent("show-pane", { detail: "detail", bubbles: true, composed: true }));
+    else if (next === undefined) return;
+    event.preventDefault();
+    const seq = next === undefined ? undefined : this.#drawn[next];
+    if (seq === undefined) return;
+    this.#followsEnd = next === last;
+    selected.set(seq);
+    void this.updateComplete.then(() =>
+      this.renderRoot.querySelector(`#message-${seq}`)?.scrollIntoView({ block: "nearest" }),
+    );
+  };
 
   #message(row: Row, x: number, y: number) {
     const { model } = this.context;
@@ -143,12 +235,14 @@ class SequenceDiagram extends LitElement {
     const label =
       `${row.method === null ? row.kind : visible(row.method).slice(0, 24)} ${visible(row.id ?? "").slice(0, 10)}`.trim();
     const isSelected = model.selected.value === row.seq;
-    return svg`<g class="message ${row.kind} ${isSelected ? "selected" : ""}" data-seq=${row.seq} role="img"
-      aria-label="${row.direction}, ${row.kind}, ${label}" @click=${() => model.selected.set(row.seq)}>
+    const isPending = row.calls === "pending";
+    const name = `${clock(row.at)} ${label}${isPending ? " …" : ""}, ${row.direction}, ${row.kind}`;
+    return svg`<g class="message ${row.kind} ${isSelected ? "selected" : ""}" data-seq=${row.seq} id="message-${row.seq}"
+      role="option" aria-selected=${isSelected} aria-label=${name} @click=${() => model.selected.set(row.seq)}>
       <text class="quiet" x="8" y=${y + 4}>${clock(row.at)}</text>
       <path class="arrow" d="M${from} ${y}H${to}M${to + tip} ${y - 4}L${to} ${y}l${tip} 4"></path>
       <text class="label" x=${(LEFT + columnAt(0)) / 2 + (x - columnAt(0))} y=${y - 5} text-anchor="middle">${label}</text>
-      ${row.calls === "pending" ? svg`<text class="quiet" x=${x + 8} y=${y + 4}>…</text>` : nothing}
+      ${isPending ? svg`<text class="quiet" x=${x + 8} y=${y + 4}>…</text>` : nothing}
     </g>`;
   }
 }

@@ -7,6 +7,7 @@ import { paneStyles } from "./styles";
 
 const MIB = 1024 * 1024;
 
+/** The names of a profile without error codes of its own. */
 const NO_NAMES = {};
 
 /**
@@ -89,7 +90,7 @@ class Settings extends LitElement {
         </label>
         ${this.#flag("preferPending", "Drop rows with a pending call last", options)}
         ${this.#flag("preferBatches", "Drop batches last", options)}
-        ${this.#number("dropChunkSize", "Rows dropped at a time if all are preferred", 100_000, options)}
+        ${this.#number("dropChunkSize", "Rows dropped at a time if only rows to drop last remain", 100_000, options)}
         ${this.#choice("rowHeight", "Height of rows", { heuristic: "by content", fixed: "fixed" }, options)}
         ${this.#choice("batchMatch", "A response array answers a batch if it has", { all: "all ids", any: "any id" }, options)}
         <label>Names of error codes

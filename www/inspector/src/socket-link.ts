@@ -36,7 +36,9 @@ export interface SocketPlatform {
 
 /** The delays double up to four seconds, without a random part. They are short, because a developer waits for them. */
 const POLICY: ReconnectOptions = { base: 500, cap: 4000, jitter: (delay) => delay };
+/** The time in milliseconds after which an attempt to connect fails. */
 const CONNECT_TIMEOUT_MS = 10_000;
+/** If the browser holds more unsent bytes of a connection, no further message is sent. */
 const MAX_UNSENT_BYTES = 16 * 1024 * 1024;
 
 export const browserPlatform: SocketPlatform = {

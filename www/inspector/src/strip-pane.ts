@@ -12,7 +12,10 @@ import { tabList } from "./tabs";
 
 type View = "pending" | "unmatched" | "methods" | "sequence" | "links";
 
+/** The maximum number of rows of a table. A last row counts the others. */
 const MAX_ROWS = 200;
+/** The maximum number of responses that are counted for this last row. */
+const MAX_COUNTED = 10_000;
 /** A pending call is shown as old after this time, in microseconds. */
 const OLD = 10_000_000;
 
@@ -147,12 +150,11 @@ class StripPane extends LitElement {
     const { core } = this.context.model;
     const calls = core.pending(nowMicros(), MAX_ROWS);
     if (!calls.length) return html`<p class="empty">No call is pending.</p>`;
-    const rest = core.totals().pending - calls.length;
     return this.#table(
       "Pending calls, oldest first",
       ["Age", "Method", "ID", "Direction", "Link", "Since"],
       html`${calls.map((call) => this.#call(call))}
-      ${rest > 0 ? html`<tr><td class="muted" colspan="6">${count(rest)} more</td></tr>` : nothing}`,
+      ${more(core.totals().pending - calls.length)}`,
     );
   }
 
@@ -182,7 +184,8 @@ class StripPane extends LitElement {
           <td>${row.direction}</td>
           <td>${visible(model.linkNames()[row.link] ?? "")}</td>
         </tr>`,
-      )}`,
+      )}
+      ${rows.length === MAX_ROWS ? more(model.core.unmatched(MAX_COUNTED).length - MAX_ROWS) : nothing}`,
     );
   }
 
@@ -214,7 +217,8 @@ class StripPane extends LitElement {
           ${[each.median, each.p95, each.longest].map((time) => html`<td class="number">${duration(time)}</td>`)}
           <td class="number">${bytes(each.bytes)}</td>
         </tr>`,
-      )}`,
+      )}
+      ${more(methods.length - MAX_ROWS)}`,
     );
   }
 
@@ -241,6 +245,11 @@ class StripPane extends LitElement {
   #row(seq: number, text: string) {
     return html`<button class="row" title="Show this message" @click=${() => this.context.model.selected.set(seq)}>${visible(text)}</button>`;
   }
+}
+
+/** Returns the last row of a table that does not have all rows. */
+function more(rest: number) {
+  return rest > 0 ? html`<tr><td class="muted" colspan="10">${count(rest)} more</td></tr>` : nothing;
 }
 
 customElements.define("pw-strip", StripPane);

@@ -5,7 +5,7 @@ import { Store } from "../../src/store";
 
 /** The time in milliseconds that a search may take in one turn. */
 const SLICE_MS = 8;
-/** Fewer matches are not pruned. */
+/** With fewer matches, the matches of dropped rows are not removed. */
 const MIN_PRUNED = 10_000;
 /** The characters that have a meaning in a regular expression. */
 const SYNTAX = /[\\^$.*+?()[\]{}|/]/g;
@@ -37,7 +37,7 @@ export class TextFilter {
   #searched: string | undefined;
   /** The number of the current search. */
   #run = 0;
-  /** If there are more matches than this, the matches of dropped rows are removed. */
+  /** With more matches than this number, the matches of dropped rows are removed. */
   #pruneAt = MIN_PRUNED;
 
   constructor(core: Inspector, source: TextFilterSource, changed: () => void) {
@@ -69,7 +69,10 @@ export class TextFilter {
     }
   }
 
-  /** Returns a byte for each record: 1 if its text matches. Returns undefined without a filter or for an expression. */
+  /**
+   * Returns a byte for each record: 1 if its text matches. Returns undefined if there is no text filter, or if the
+   * filter is a regular expression, which the worker tests later.
+   */
   test(records: readonly TapRecord[]): Uint8Array | undefined {
     const part = this.#part;
     if (!part) return undefined;

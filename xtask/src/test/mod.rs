@@ -72,8 +72,8 @@ enum Suite {
     Page,
     /// A short soak in Chromium and in Node
     Soak,
-    /// The inspector: its core natively and as wasm, its page, the page that the command serves, and the messages of
-    /// each kind of link in the page
+    /// The inspector: its core natively and as wasm, its page, its panel in the playground, the page that the command
+    /// serves, and the messages of each kind of link in the page
     Inspector,
     /// `kaiak`, with a JDK, the JARs of Jakarta EE and the migration tool of Tomcat
     Kaiak,

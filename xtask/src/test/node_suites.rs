@@ -139,9 +139,9 @@ pub(super) fn soak(suites: &Run<'_>) {
     }
 }
 
-/// Tests the core of the inspector as wasm, with the interface that its page uses. Then tests the page in every engine,
-/// and the page that the command serves. Then compares the rows of the page with the messages that crossed links of
-/// each kind.
+/// Tests the core of the inspector as wasm, with the interface that its page uses. Then tests in every engine the page,
+/// its panel in the playground, and the page that the command serves. Then compares the rows of the page with the
+/// messages that crossed links of each kind.
 pub(super) fn inspector(suites: &Run<'_>) {
     let prepared = inspector::build(suites.setup).and_then(|()| suites.setup.node());
     let script = ["tests/inspector/core.mjs"];
@@ -150,6 +150,11 @@ pub(super) fn inspector(suites: &Run<'_>) {
     for engine in suites.engines.clone() {
         let prepared = page.clone().map_err(Error::msg).and_then(|()| inspector::with_program(suites.setup));
         in_browser(suites, "inspector", engine, prepared, &[inspector::CHECK, &engine.to_string()]);
+    }
+    let playground = demo::build_page(suites.setup).map_err(|error| format!("{error:#}"));
+    for engine in suites.engines.clone() {
+        let prepared = playground.clone().map_err(Error::msg).and_then(|()| suites.setup.node());
+        in_browser(suites, "inspector-panel", engine, prepared, &[inspector::PANEL_CHECK, &engine.to_string()]);
     }
     match peers::python(suites.setup) {
         Err(missing) => {

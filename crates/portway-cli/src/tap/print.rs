@@ -12,7 +12,7 @@ use portway_cli_support::escape::escape_control;
 use super::arguments::{PrintedKind, TapArguments};
 use super::glob;
 use super::message::{ErrorMembers, Kind, Members, batch};
-use crate::limits::MAX_TAP_PENDING;
+use crate::limits::{MAX_TAP_PENDING, MAX_TAP_PRINTED_BATCH};
 
 /// Width of a line if standard error is not a terminal, or is narrower than 20 columns.
 const WIDTH: usize = 160;
@@ -22,9 +22,6 @@ const MAX_ID_CHARACTERS: usize = 24;
 
 /// Maximum number of characters of a method.
 const MAX_METHOD_CHARACTERS: usize = 80;
-
-/// Maximum number of messages of a batch that are printed.
-const MAX_BATCH: usize = 1_000;
 
 // Colours of terminals (ECMA-48 §8.3.117).
 const RED: &str = "\x1b[31m";
@@ -130,8 +127,13 @@ impl Printer {
                 if text.trim_start().starts_with('[') {
                     let messages = batch(text);
                     let count = messages.len();
-                    for message in messages.into_iter().take(MAX_BATCH) {
+                    for message in messages.into_iter().take(MAX_TAP_PRINTED_BATCH) {
                         self.message(lines, &context, message, &format!("batch of {count}: "));
+                    }
+                    if count > MAX_TAP_PRINTED_BATCH {
+                        let rest =
+                            format!("batch of {count}: {} messages were left out", count - MAX_TAP_PRINTED_BATCH);
+                        self.line(lines, vec![context.head, arrow(*direction), (YELLOW, rest)]);
                     }
                 } else {
                     self.message(lines, &context, text, "");

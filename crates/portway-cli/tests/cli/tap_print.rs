@@ -57,6 +57,20 @@ async fn each_message_has_a_line_with_its_direction_kind_method_and_id() -> Test
 }
 
 #[tokio::test]
+async fn the_printed_messages_of_a_batch_are_bounded() -> Test {
+    for count in [1_000, 1_001] {
+        let batch = format!("[{}]\n", vec![r#"{"jsonrpc":"2.0","method":"one"}"#; count].join(","));
+        let outcome = feed(["tap", "--", "cat"], batch.as_bytes()).await?;
+        let ends_of = |direction: &str, end: &str| {
+            outcome.stderr.lines().filter(|line| line.contains(direction) && line.ends_with(end)).count()
+        };
+        assert_eq!(ends_of("→", &format!("batch of {count}: one")), 1_000);
+        assert_eq!(ends_of("→", "batch of 1001: 1 messages were left out"), count - 1_000);
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn lines_are_filtered_by_direction_kind_and_method() -> Test {
     let kinds = |lines: &[String]| -> Vec<String> {
         let words = |line: &String| line.split_whitespace().nth(1).unwrap_or_default().to_owned();

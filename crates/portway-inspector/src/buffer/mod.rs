@@ -1,8 +1,8 @@
 //! The history: rows in the order of their arrival, bounded by their number and by the bytes of their texts.
 //!
-//! The options decide which rows are preferred: rows with a pending call, or rows with a batch. If there are too many
-//! rows, the oldest rows that are not preferred are dropped. If all rows are preferred, the oldest rows are dropped. If
-//! the texts are too large, the oldest texts are dropped, and the rows of these texts stay.
+//! If there are too many rows, the oldest row is dropped. Preferred rows are dropped last. The options decide whether
+//! rows with a pending call are preferred, and whether rows with a batch are. If the texts are too large, the oldest
+//! text is dropped, and its row stays.
 
 mod row;
 
@@ -11,15 +11,7 @@ use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 pub use row::{Flags, Row};
 
 use crate::classify::Kind;
-
-/// The default number of rows.
-pub const DEFAULT_LIMIT: usize = 2_000;
-
-/// The largest number of rows.
-pub const MAX_LIMIT: usize = 1_000_000;
-
-/// The default size of all texts, in bytes.
-pub const DEFAULT_TEXT_BYTES: u64 = 64 << 20;
+use crate::limits::{DEFAULT_ROWS, DEFAULT_TEXT_BYTES, MAX_ROWS};
 
 /// The options of a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,9 +20,9 @@ pub struct Options {
     pub limit: usize,
     /// Maximum size of all texts, in bytes.
     pub text_bytes: u64,
-    /// Whether rows with a pending call are preferred.
+    /// Whether rows with a pending call are preferred, so that they are dropped last.
     pub prefer_pending: bool,
-    /// Whether rows with a batch are preferred.
+    /// Whether rows with a batch are preferred, so that they are dropped last.
     pub prefer_batches: bool,
     /// The number of rows that are dropped at a time if all rows are preferred: at least 1.
     pub drop_chunk_size: usize,
@@ -39,7 +31,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            limit: DEFAULT_LIMIT,
+            limit: DEFAULT_ROWS,
             text_bytes: DEFAULT_TEXT_BYTES,
             prefer_pending: true,
             prefer_batches: false,
@@ -61,8 +53,7 @@ impl Options {
 #[derive(Debug, Default)]
 pub struct Buffer {
     options: Options,
-    /// Rows that were moved here from the front of `rows`, because they were preferred. They are older than all rows in
-    /// `rows`.
+    /// Preferred rows that were moved here from the front of `rows`. Each of them is older than all rows in `rows`.
     preferred: BTreeMap<u64, Row>,
     /// The rows in `preferred` that are not preferred anymore, for example because their calls were answered.
     not_preferred_anymore: BTreeSet<u64>,
@@ -91,7 +82,7 @@ impl Buffer {
     /// Sets the options. Call [`trim`](Self::trim) afterwards. A value out of range becomes the nearest valid value.
     pub fn set_options(&mut self, options: Options) {
         self.options =
-            Options { limit: options.limit.min(MAX_LIMIT), drop_chunk_size: options.drop_chunk_size.max(1), ..options };
+            Options { limit: options.limit.min(MAX_ROWS), drop_chunk_size: options.drop_chunk_size.max(1), ..options };
         let options = self.options;
         let released = self.preferred.values().filter(|row| !options.prefers(row));
         self.not_preferred_anymore = released.map(|row| row.seq).collect();

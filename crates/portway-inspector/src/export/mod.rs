@@ -2,4 +2,4 @@
 
 mod name;
 
-pub use name::{Format, MAX_VALUE_LENGTH, NameFilter, iso_time, name};
+pub use name::{Format, NameFilter, iso_time, name};

@@ -3,8 +3,7 @@
 use alloc::format;
 use alloc::string::String;
 
-/// Maximum length of the value of a filter in a name, in characters. File systems limit a name to 255 bytes.
-pub const MAX_VALUE_LENGTH: usize = 64;
+use crate::limits::MAX_EXPORT_NAME_CHARACTERS;
 
 /// The format of an exported file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,12 +51,12 @@ pub fn name(at: u64, filter: NameFilter<'_>, format: Format) -> String {
     }
 }
 
-/// Returns at most [`MAX_VALUE_LENGTH`] characters of the value, in lower case. A run of characters other than `a` to
-/// `z` and digits becomes one hyphen, and is removed at the start and at the end of the value.
+/// Returns the value in lower case, cut to [`MAX_EXPORT_NAME_CHARACTERS`]. A run of characters other than `a` to `z`
+/// and digits becomes one hyphen, and is removed at the start and at the end of the value.
 fn sanitized(value: &str) -> String {
     let mut result = String::new();
     for character in value.chars().flat_map(char::to_lowercase) {
-        if result.len() >= MAX_VALUE_LENGTH {
+        if result.len() >= MAX_EXPORT_NAME_CHARACTERS {
             break;
         }
         if character.is_ascii_alphanumeric() {

@@ -14,8 +14,7 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
-/// Maximum number of problems that are listed. Further problems are not reported.
-pub const MAX_PROBLEMS: usize = 1_000;
+use crate::limits::MAX_IMPORT_PROBLEMS;
 
 /// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -47,7 +46,7 @@ pub struct Imported {
     pub format: Format,
     /// The records, one JSON object per line.
     pub lines: String,
-    /// The lines that are not records: at most [`MAX_PROBLEMS`]. If the format is unknown, only the first line.
+    /// The lines that are not records: at most [`MAX_IMPORT_PROBLEMS`]. If the format is unknown, only the first line.
     pub problems: Vec<Problem>,
     /// Facts about the whole file.
     pub notes: Vec<String>,
@@ -103,9 +102,9 @@ fn problem(line: usize, reason: &str) -> Problem {
     Problem { line, reason: reason.to_owned() }
 }
 
-/// Adds a problem, unless there are already [`MAX_PROBLEMS`] problems.
+/// Adds a problem, unless there are already [`MAX_IMPORT_PROBLEMS`] problems.
 fn add_problem(problems: &mut Vec<Problem>, line: usize, reason: &str) {
-    if problems.len() < MAX_PROBLEMS {
+    if problems.len() < MAX_IMPORT_PROBLEMS {
         problems.push(problem(line, reason));
     }
 }

@@ -1,7 +1,10 @@
 //! Reads the times of messages in files.
 
+use crate::record::MAX_TIME;
+
 /// Returns the microseconds since 1970-01-01 UTC of a time in ISO 8601, for example `2026-01-31T12:34:56.789Z` or
-/// `2026-01-31 12:34:56.789012+01:00`. A time without an offset is in UTC. Returns `None` for other texts.
+/// `2026-01-31 12:34:56.789012+01:00`. A time without an offset is in UTC. Returns `None` for other texts, and for a
+/// time that no record can have: before 1970, or after 2255.
 pub(super) fn iso_micros(text: &str) -> Option<u64> {
     let (date, time) = text.split_once(['T', ' '])?;
     let mut date = date.split('-');
@@ -10,7 +13,7 @@ pub(super) fn iso_micros(text: &str) -> Option<u64> {
     let (time, zone) = time.split_at_checked(zone)?;
     let mut time = time.split(':');
     let (hour, minute) = (number(time.next()?)?, number(time.next()?)?);
-    let (second, fraction) = time.next().unwrap_or("0").split_once('.').unwrap_or((time_second(text)?, ""));
+    let (second, fraction) = time.next().unwrap_or("0").split_once('.').unwrap_or((whole_seconds(text)?, ""));
     let second = number(second)?;
     let is_date = (1..=12).contains(&month) && (1..=31).contains(&day) && (1_970..=9_999).contains(&year);
     if !is_date || hour > 24 || minute > 59 || second > 60 {
@@ -22,11 +25,11 @@ pub(super) fn iso_micros(text: &str) -> Option<u64> {
         .take(6)
         .try_fold(0, |sum, digit| digit.is_ascii_digit().then(|| sum * 10 + i64::from(digit - b'0')))?;
     let minutes = days(year, month, day) * 1_440 + hour * 60 + minute - offset(zone)?;
-    u64::try_from((minutes * 60 + second) * 1_000_000 + micros).ok()
+    u64::try_from((minutes * 60 + second) * 1_000_000 + micros).ok().filter(|micros| *micros <= MAX_TIME)
 }
 
 /// Returns the seconds of a time that has no fraction, or `0` for a time without seconds.
-fn time_second(text: &str) -> Option<&str> {
+fn whole_seconds(text: &str) -> Option<&str> {
     let mut parts = text.split(['T', ' ']).nth(1)?.split(['Z', 'z', '+', '-']).next()?.split(':').skip(2);
     Some(parts.next().unwrap_or("0"))
 }
@@ -63,11 +66,11 @@ const fn days(year: i64, month: i64, day: i64) -> i64 {
     365 * year + year / 4 - year / 100 + year / 400 + day_of_year - 719_468
 }
 
-/// Returns the microseconds of a time in seconds, with a fraction. Returns `None` for a time before 1970 and for a
-/// number that is not finite.
+/// Returns the microseconds of a time in seconds, with a fraction. Returns `None` for a time that no record
+/// can have, and for a number that is not finite.
 pub(super) fn seconds_to_micros(seconds: f64) -> Option<u64> {
     let micros = seconds * 1_000_000.0 + 0.5;
-    (micros.is_finite() && (0.0..9e15).contains(&micros)).then_some(micros as u64)
+    (0.0..=MAX_TIME as f64).contains(&micros).then_some(micros as u64)
 }
 
 #[cfg(test)]
@@ -91,6 +94,9 @@ mod tests {
             ("2026-12-01T", None),
             ("yesterday T1", None),
             ("1960-01-01T00:00:00Z", None),
+            ("2255-06-05T23:47:34.740992Z", Some(MAX_TIME)),
+            ("2255-06-05T23:47:34.740993Z", None),
+            ("9999-12-31T23:59:59Z", None),
             ("2026-12-01T14:05:06.12x", None),
             ("", None),
         ] {

@@ -5,13 +5,11 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::{Inspector, RowView};
+use crate::limits::MAX_LAYOUT_ENTRIES;
 use crate::rows::{Entry, Placed, Scroll, bucket_name, pixels};
 
-/// A layout also has this number of entries before the viewport, and after it.
+/// The number of entries before the viewport, and after it, that a layout has in addition to the visible entries.
 const OVERSCAN: u32 = 5;
-
-/// The largest number of entries of one layout.
-const MAX_ENTRIES: u32 = 2_000;
 
 /// A place in the list that does not move if rows are added or dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
@@ -87,7 +85,7 @@ impl Inspector {
                 let Some(placed) = self.list.entry(index).filter(|_| after < OVERSCAN) else { break };
                 let top = pixels(placed.top);
                 after += u32::from(top >= list_top + scroll.viewport);
-                if rows.len() >= MAX_ENTRIES as usize {
+                if rows.len() >= MAX_LAYOUT_ENTRIES {
                     break;
                 }
                 rows.extend(self.list_row(placed, scroll_top + (top - list_top)));

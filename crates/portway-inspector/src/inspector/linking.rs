@@ -5,14 +5,12 @@ use alloc::vec::Vec;
 
 use portway_proto::message::Id;
 
-use super::{Batch, CallState, Inspector, Item, MAX_BATCH_ITEMS, Reason};
+use super::{Batch, CallState, Inspector, Item, Reason};
 use crate::buffer::{Flags, Row};
 use crate::classify::{Kind, Message};
+use crate::limits::{MAX_BATCH_ITEMS, MAX_MISSING_IDS};
 use crate::links::{self, Call, CallPlace, MethodId};
 use crate::record::Direction;
-
-/// The number of missing ids that are listed for an array that answers a batch in part.
-const MAX_MISSING_IDS: usize = 20;
 
 /// A call that a response has ended.
 struct Answered {
@@ -32,12 +30,12 @@ impl Inspector {
             Kind::Notification => {
                 let figures = self.statistics.of(row.link, row.method, &mut self.methods);
                 figures.notifications += 1;
-                figures.bytes += bytes;
+                figures.add_bytes(bytes);
             }
             Kind::Request => {
                 let place = CallPlace { seq: row.seq, item: 0 };
                 self.start_call(row, direction, place, message.id, row.method, false);
-                self.statistics.of(row.link, row.method, &mut self.methods).bytes += bytes;
+                self.statistics.of(row.link, row.method, &mut self.methods).add_bytes(bytes);
             }
             Kind::Result | Kind::Error => {
                 let Some(answered) = self.answer(row, direction, message.id.as_ref(), message.kind, None) else {
@@ -46,7 +44,7 @@ impl Inspector {
                 row.set_partner(answered.place.seq);
                 row.set_elapsed(answered.elapsed);
                 row.method = answered.call.method;
-                self.statistics.of(row.link, row.method, &mut self.methods).bytes += bytes;
+                self.statistics.of(row.link, row.method, &mut self.methods).add_bytes(bytes);
             }
             _ => {}
         }
@@ -238,10 +236,11 @@ impl Inspector {
             return Some(*batch);
         }
         let batch = *candidates.first()?;
-        let missing = self.calls.of_row(batch).map(|(_, call)| &call.id).filter(|id| !ids.contains(*id));
-        let missing = missing.take(MAX_MISSING_IDS).cloned().collect();
+        let mut all_missing = self.calls.of_row(batch).map(|(_, call)| &call.id).filter(|id| !ids.contains(*id));
+        let missing = all_missing.by_ref().take(MAX_MISSING_IDS).cloned().collect();
+        let more = all_missing.count();
         row.flags.set(Flags::INCOMPLETE, true);
-        self.reasons.insert(row.seq, Reason::IncompleteBatch { batch, missing });
+        self.reasons.insert(row.seq, Reason::IncompleteBatch { batch, missing, more });
         None
     }
 
@@ -265,7 +264,7 @@ impl Inspector {
         if lost > 0 || !has_open {
             return Reason::IncompleteRecording { lost };
         }
-        let mut pending = self.calls.iter().filter(|(_, call)| call.link == link && call.direction == requests);
+        let mut pending = self.calls.of_link(link, requests);
         match (pending.next(), pending.next()) {
             (Some((place, call)), None) => Reason::OnlyPending { call: place.seq, id: call.id.clone() },
             _ => Reason::Unknown,

@@ -23,9 +23,6 @@ use crate::record::{Record, RecordKind};
 use crate::rows::{self, List};
 use crate::text;
 
-/// The maximum number of messages of one batch that are stored. Further messages are linked, but not stored.
-pub const MAX_BATCH_ITEMS: usize = 10_000;
-
 /// The state of the calls in a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -84,8 +81,9 @@ enum Reason {
     IncompleteRecording { lost: u64 },
     /// No call had this id.
     Unknown,
-    /// An array of responses answers only a part of its batch.
-    IncompleteBatch { batch: u64, missing: Vec<Id> },
+    /// An array of responses answers only a part of its batch. `more` is the number of missing ids beyond those in
+    /// `missing`.
+    IncompleteBatch { batch: u64, missing: Vec<Id>, more: usize },
 }
 
 /// Rows and texts that left the history.
@@ -156,6 +154,19 @@ impl Inspector {
     ///
     /// Returns the reason why the record has no row.
     pub fn take(&mut self, record: &Record<'_>) -> Result<text::Length, &'static str> {
+        let result = self.take_one_of_many(record);
+        self.add_missing_rows();
+        result
+    }
+
+    /// Takes one of many records in, like [`take`](Self::take). After the last of them, call
+    /// [`add_missing_rows`](Self::add_missing_rows). Until then, the list lacks earlier rows that pass the filter only
+    /// since one of these records. To add these rows takes a time in proportion to the history.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason why the record has no row.
+    pub fn take_one_of_many(&mut self, record: &Record<'_>) -> Result<text::Length, &'static str> {
         let seq = self.next_seq;
         self.next_seq += 1;
         if let Some(fault) = record.fault() {
@@ -181,7 +192,6 @@ impl Inspector {
         let length = self.classify(record, &mut row);
         self.note_row(&row);
         self.push(row);
-        self.add_missing_rows();
         Ok(length)
     }
 
@@ -197,7 +207,7 @@ impl Inspector {
                 row.kind = Kind::Gap;
                 row.items = u32::try_from(record.messages).unwrap_or(u32::MAX);
                 row.set_size(record.bytes);
-                self.figures.lost += record.messages;
+                self.figures.lost = self.figures.lost.saturating_add(record.messages);
             }
             RecordKind::Invalid => {
                 let length = record.text.map(text::length).unwrap_or_default();
@@ -242,7 +252,7 @@ impl Inspector {
             if let Some(direction) = row.direction.filter(|_| is_message) {
                 let traffic = link.traffic_mut(direction);
                 traffic.messages += 1;
-                traffic.bytes += bytes;
+                traffic.bytes = traffic.bytes.saturating_add(bytes);
             }
         });
     }
@@ -270,6 +280,8 @@ impl Inspector {
                 for item in core::mem::take(&mut batch.items) {
                     self.methods.release(item.method);
                 }
+                // A filter for an id does not find the ids of the messages anymore.
+                self.reconsider(seq);
             }
             self.dropped.texts.push(seq);
         }

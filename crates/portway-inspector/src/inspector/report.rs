@@ -15,14 +15,9 @@ use super::{CallState, Inspector, Item};
 use crate::buffer::{Flags, Row};
 use crate::classify::{Kind, code_name};
 use crate::filter::Counts;
+use crate::limits::{MAX_DETAIL_ITEMS, MAX_EARLIER_CALLS};
 use crate::links::{self, Link, MethodFigures, MethodId, State, Traffic};
 use crate::record::Direction;
-
-/// Maximum number of earlier calls of a method in a detail.
-const MAX_EARLIER: usize = 20;
-
-/// Maximum number of messages of a batch in a detail.
-const MAX_ITEMS: usize = 1_000;
 
 /// A row, for the page.
 #[derive(Clone, Debug, Serialize)]
@@ -261,7 +256,7 @@ impl Inspector {
         Some(Detail {
             row: self.view(row),
             partner: row.partner().filter(|partner| self.buffer.get(*partner).is_some()),
-            batch: items.iter().take(MAX_ITEMS).map(|item| self.item_view(item)).collect(),
+            batch: items.iter().take(MAX_DETAIL_ITEMS).map(|item| self.item_view(item)).collect(),
             earlier: self.earlier(row),
             code_name: row.code().filter(|_| row.kind == Kind::Error).and_then(|code| code_name(code, names)),
             faults: self.faults(row),
@@ -290,7 +285,7 @@ impl Inspector {
         let own = if row.kind == Kind::Request { row.seq } else { row.partner().unwrap_or(row.seq) };
         let requests = self.buffer.before(own).filter(|other| other.kind == Kind::Request);
         let same = requests.filter(|other| other.method == row.method && other.link == row.link);
-        same.take(MAX_EARLIER).map(|other| other.seq).collect()
+        same.take(MAX_EARLIER_CALLS).map(|other| other.seq).collect()
     }
 
     /// Returns the counts for the tabs.

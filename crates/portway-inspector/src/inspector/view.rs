@@ -63,7 +63,7 @@ impl Inspector {
     }
 
     /// Adds the rows that now pass the filter and are not in the list yet. Such a row may be anywhere in the list.
-    pub(super) fn add_missing_rows(&mut self) {
+    pub fn add_missing_rows(&mut self) {
         if core::mem::take(&mut self.has_missing_rows) {
             self.rebuild();
         }

@@ -6,13 +6,8 @@ use alloc::vec::Vec;
 use portway_proto::message::Id;
 
 use super::methods::MethodId;
+use crate::limits::{MAX_ANSWERED_CALLS, MAX_CALLS_WITHOUT_ROW};
 use crate::record::Direction;
-
-/// The number of calls that stay known after their rows have left the history.
-pub const MAX_CALLS_WITHOUT_ROW: usize = 10_000;
-
-/// The number of answered calls per inspector that stay known, so that a second response is recognised.
-pub const MAX_ANSWERED: usize = 4_096;
 
 /// The place of a call: the sequence number of its row, and its index in a batch, or 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -81,6 +76,14 @@ impl Calls {
         self.by_place.range(range).map(|(place, call)| (*place, call))
     }
 
+    /// Returns the pending calls of a link in one direction, in the order of their ids.
+    pub fn of_link(&self, link: u32, direction: Direction) -> impl Iterator<Item = (CallPlace, &Call)> {
+        // The id null is the least id.
+        let first = (link, direction, Id::Null, CallPlace { seq: 0, item: 0 });
+        let of_link = self.by_id.range(first..).take_while(move |(found, way, ..)| (*found, *way) == (link, direction));
+        of_link.filter_map(|(.., place)| Some((*place, self.by_place.get(place)?)))
+    }
+
     /// Adds a call. Returns the place of another pending call with the same id.
     pub fn insert(&mut self, place: CallPlace, call: Call) -> Option<CallPlace> {
         let other = self.find(call.link, call.direction, &call.id);
@@ -105,7 +108,7 @@ impl Calls {
         let key = (call.link, call.direction, call.id.clone());
         self.answered.insert(key.clone(), response);
         self.answered_order.push_back((key, response));
-        if self.answered_order.len() > MAX_ANSWERED
+        if self.answered_order.len() > MAX_ANSWERED_CALLS
             && let Some((oldest, response)) = self.answered_order.pop_front()
             && self.answered.get(&oldest) == Some(&response)
         {
@@ -128,8 +131,8 @@ impl Calls {
 
     /// Removes all calls of a link, because its connection has closed.
     pub fn close(&mut self, link: u32) -> Vec<(CallPlace, Call)> {
-        let places: Vec<CallPlace> =
-            self.by_place.iter().filter(|(_, call)| call.link == link).map(|(place, _)| *place).collect();
+        let of_link = self.of_link(link, Direction::Sent).chain(self.of_link(link, Direction::Received));
+        let places: Vec<CallPlace> = of_link.map(|(place, _)| place).collect();
         self.answered.retain(|key, _| key.0 != link);
         self.answered_order.retain(|(key, _)| key.0 != link);
         places.into_iter().filter_map(|place| Some((place, self.remove(place)?))).collect()
@@ -174,7 +177,7 @@ mod tests {
     fn the_newer_call_with_a_repeated_id_stays_known_when_the_older_one_is_forgotten() {
         let mut calls = Calls::default();
         call_and_answer(&mut calls, 0, 0);
-        let others = i64::try_from(MAX_ANSWERED).unwrap_or(i64::MAX) - 1;
+        let others = i64::try_from(MAX_ANSWERED_CALLS).unwrap_or(i64::MAX) - 1;
         for n in 1..others {
             call_and_answer(&mut calls, 2 * n.unsigned_abs(), n);
         }

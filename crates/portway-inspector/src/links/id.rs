@@ -6,8 +6,7 @@ use alloc::string::{String, ToString};
 
 use portway_proto::message::{Id, RequestId};
 
-/// Maximum length of a stored id, in bytes. The specification does not limit ids, but the memory of a row is bounded.
-pub const MAX_ID_LENGTH: usize = 128;
+use crate::limits::MAX_ID_BYTES;
 
 /// The part of a long id that is stored, in bytes.
 const PREFIX_LENGTH: usize = 64;
@@ -27,8 +26,8 @@ pub fn matching(id: Id) -> Id {
 #[must_use]
 pub fn bounded(id: Id) -> Id {
     let (kind, text) = match &id {
-        Id::String(text) if text.len() > MAX_ID_LENGTH => ("", &**text),
-        Id::Number(text) if text.as_str().len() > MAX_ID_LENGTH => ("number ", text.as_str()),
+        Id::String(text) if text.len() > MAX_ID_BYTES => ("", &**text),
+        Id::Number(text) if text.as_str().len() > MAX_ID_BYTES => ("number ", text.as_str()),
         _ => return id,
     };
     let hash = [0xcbf2_9ce4_8422_2325, 0x6c62_272e_07bb_0142].map(|seed| fnv(text, seed));
@@ -62,7 +61,7 @@ pub fn is_text(id: &Id, wanted: &str) -> bool {
     match id {
         Id::Null => wanted == "null",
         Id::Integer(number) => Id::from_number_text(wanted) == Some(Id::Integer(*number)),
-        Id::String(text) if wanted.len() > MAX_ID_LENGTH => {
+        Id::String(text) if wanted.len() > MAX_ID_BYTES => {
             matches!(bounded(Id::from(wanted)), Id::String(wanted) if wanted == *text)
         }
         Id::String(text) => **text == *wanted,
@@ -94,7 +93,7 @@ mod tests {
         let id = bounded(Id::from(&*long));
         assert_eq!(id, bounded(Id::from(&*long)));
         assert_ne!(id, bounded(Id::from(&*format!("{long}x"))));
-        assert!(json(&id).len() < 2 * MAX_ID_LENGTH);
+        assert!(json(&id).len() < 2 * MAX_ID_BYTES);
         assert!(is_text(&id, &long) && !is_text(&id, &long[2..]));
         let digits = "1".repeat(1_000);
         let number = Id::from_number_text(&digits).map(bounded);

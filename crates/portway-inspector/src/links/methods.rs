@@ -5,8 +5,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-/// Maximum length of a stored name, in characters. The text of the message, which the page stores, has the whole name.
-pub const MAX_METHOD_LENGTH: usize = 200;
+use crate::limits::MAX_METHOD_CHARACTERS;
 
 /// Refers to a name in [`Methods`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,7 +39,7 @@ struct Name {
 impl Methods {
     /// Adds a reference to a name. A long name is shortened.
     pub fn acquire(&mut self, name: &str) -> MethodId {
-        let end = name.char_indices().nth(MAX_METHOD_LENGTH).map_or(name.len(), |(index, _)| index);
+        let end = name.char_indices().nth(MAX_METHOD_CHARACTERS).map_or(name.len(), |(index, _)| index);
         let name = name.get(..end).unwrap_or(name);
         if let Some(id) = self.ids.get(name) {
             let id = *id;
@@ -111,7 +110,7 @@ mod tests {
     fn long_names_are_shortened_at_a_character() {
         let mut methods = Methods::default();
         let long = methods.acquire(&"é".repeat(10_000));
-        assert_eq!(methods.name(long).map(|name| name.chars().count()), Some(MAX_METHOD_LENGTH));
+        assert_eq!(methods.name(long).map(|name| name.chars().count()), Some(MAX_METHOD_CHARACTERS));
         let empty = methods.acquire("");
         assert_eq!((methods.name(empty), empty.is_some()), (Some(""), true));
     }

@@ -9,9 +9,9 @@ mod statistics;
 mod table;
 
 pub use batch::{BatchMatch, answers};
-pub use calls::{Call, CallPlace, Calls, MAX_ANSWERED, MAX_CALLS_WITHOUT_ROW};
+pub use calls::{Call, CallPlace, Calls};
 pub use durations::Durations;
-pub use id::{MAX_ID_LENGTH, bounded, is_text, json, matching, other_type};
-pub use methods::{MAX_METHOD_LENGTH, MethodId, Methods};
-pub use statistics::{MAX_METHODS, MethodFigures, Statistics};
-pub use table::{Link, Links, MAX_LINKS, State, Traffic};
+pub use id::{bounded, is_text, json, matching, other_type};
+pub use methods::{MethodId, Methods};
+pub use statistics::{MethodFigures, Statistics};
+pub use table::{Link, Links, State, Traffic};

@@ -4,10 +4,7 @@ use alloc::collections::BTreeMap;
 
 use super::durations::Durations;
 use super::methods::{MethodId, Methods};
-
-/// The maximum number of pairs of a link and a method that have figures of their own. Beyond this limit, the figures of
-/// all further methods of one link are combined.
-pub const MAX_METHODS: usize = 1_000;
+use crate::limits::MAX_METHODS;
 
 /// The figures of a method.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +26,11 @@ pub struct MethodFigures {
 }
 
 impl MethodFigures {
+    /// Adds the bytes of a message. Records may have any size, so the sum could exceed the range.
+    pub const fn add_bytes(&mut self, bytes: u64) {
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
     /// Adds the figures of another method.
     pub fn merge(&mut self, other: &Self) {
         self.calls += other.calls;
@@ -36,7 +38,7 @@ impl MethodFigures {
         self.errors += other.errors;
         self.pending += other.pending;
         self.ended += other.ended;
-        self.bytes += other.bytes;
+        self.add_bytes(other.bytes);
         self.durations.merge(&other.durations);
     }
 }

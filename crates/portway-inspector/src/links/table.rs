@@ -7,13 +7,8 @@ use alloc::vec::Vec;
 use serde::Serialize;
 
 use super::durations::Durations;
+use crate::limits::{MAX_LINK_TEXT_CHARACTERS, MAX_LINKS};
 use crate::record::{Direction, Record, RecordKind};
-
-/// Maximum number of links. Records of further links are not taken in.
-pub const MAX_LINKS: usize = 10_000;
-
-/// Maximum length of a stored name, transport or reason, in characters.
-const MAX_TEXT_LENGTH: usize = 200;
 
 /// The state of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -111,7 +106,7 @@ impl Link {
                 self.close_reason = record.reason.map(short);
                 self.close_row = Some(seq);
             }
-            RecordKind::Gap => self.lost += record.messages,
+            RecordKind::Gap => self.lost = self.lost.saturating_add(record.messages),
             RecordKind::Message | RecordKind::Invalid => {}
         }
     }
@@ -136,7 +131,7 @@ impl Link {
 }
 
 fn short(text: &str) -> String {
-    text.chars().take(MAX_TEXT_LENGTH).collect()
+    text.chars().take(MAX_LINK_TEXT_CHARACTERS).collect()
 }
 
 /// All links, by their indexes and ids.

@@ -6,11 +6,12 @@
 
 mod names;
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-pub use names::{MAX_NAMES, SecretNames};
+pub use names::SecretNames;
 
 /// The JSON that replaces a masked value.
 pub const MASK: &str = "\"***\"";
@@ -185,11 +186,44 @@ impl Scan<'_> {
         end
     }
 
-    /// Decodes a string. If the end of the string is missing, its escapes stay as they are.
+    /// Decodes a string.
     fn string(&self, start: usize, end: usize) -> String {
         let json = self.text.get(start..end).unwrap_or_default();
-        serde_json::from_str(json).unwrap_or_else(|_| json.trim_matches('"').into())
+        serde_json::from_str(json).unwrap_or_else(|_| decoded(json))
     }
+}
+
+/// Decodes a string that serde_json rejects, because its end is missing, or because it contains a lone surrogate or a
+/// control character.
+/// An escape of a surrogate becomes U+FFFD, an invalid escape stays as it is, and an incomplete escape is removed.
+fn decoded(json: &str) -> String {
+    let mut result = String::with_capacity(json.len());
+    let mut rest = json.strip_prefix('"').unwrap_or(json);
+    while let Some(index) = rest.find(['\\', '"']) {
+        let (before, escape) = rest.split_at(index);
+        result.push_str(before);
+        let length = match escape.as_bytes() {
+            [b'"', ..] | [b'\\'] => return result,
+            [b'\\', b'u', ..] => 6,
+            _ => 1 + escape.chars().nth(1).map_or(0, char::len_utf8),
+        };
+        // A code of fewer than four digits is incomplete if the text ends within it.
+        let Some((escape, after)) = escape.split_at_checked(length) else { return result };
+        match serde_json::from_str::<String>(&format!("\"{escape}\"")) {
+            Ok(decoded) => result.push_str(&decoded),
+            Err(_) if is_surrogate(escape) => result.push(char::REPLACEMENT_CHARACTER),
+            Err(_) => result.push_str(escape),
+        }
+        rest = after;
+    }
+    result.push_str(rest);
+    result
+}
+
+/// Returns whether an escape is the code of a surrogate, `\ud800` to `\udfff`.
+fn is_surrogate(escape: &str) -> bool {
+    let code = escape.strip_prefix("\\u").and_then(|digits| u16::from_str_radix(digits, 16).ok());
+    code.is_some_and(|code| (0xd800..0xe000).contains(&code))
 }
 
 /// Returns the end of the value that begins at `start`. If that end is missing, returns the end of the text.
@@ -259,7 +293,6 @@ fn header_spans(text: &str, names: &SecretNames) -> Vec<Range<usize>> {
 #[cfg(test)]
 mod tests {
     use alloc::borrow::ToOwned;
-    use alloc::format;
 
     use super::*;
 
@@ -302,6 +335,19 @@ mod tests {
     }
 
     #[test]
+    fn escapes_in_names_with_lone_surrogates_are_decoded() {
+        for (text, expected) in [
+            (r#"{"\ud800pass\u0077ord":"x"}"#, r#"{"\ud800pass\u0077ord":"***"}"#),
+            (r#"{"\udc00\n\"pass\u0077ord":"x"}"#, r#"{"\udc00\n\"pass\u0077ord":"***"}"#),
+            (r#"["token\u003a\ud800"]"#, r#"["***"]"#),
+            (r#"{"\ud800\xpin":1,"\ud800":2}"#, r#"{"\ud800\xpin":1,"\ud800":2}"#),
+        ] {
+            assert_eq!(masked(text), expected);
+        }
+        assert_eq!(decoded(r#""a\u00e9\ud800\"\é\\""#), "aé\u{fffd}\"\\é\\");
+    }
+
+    #[test]
     fn the_entries_of_a_described_map_are_masked() {
         let text = r#"{"$type":"Map","entries":[["password",{"a":1}],["user","me"],[1,2]]}"#;
         assert_eq!(masked(text), r#"{"$type":"Map","entries":[["password","***"],["user","me"],[1,2]]}"#);
@@ -315,6 +361,10 @@ mod tests {
             (r#"{"password""#, r#"{"password""#),
             (r#"{"password":"#, r#"{"password":"#),
             (r#"["token:ab"#, r#"["***""#),
+            (r#"["\u0074oken:ab"#, r#"["***""#),
+            (r#"["t\u006fken:\"#, r#"["***""#),
+            (r#"["t\u006fken:\u00"#, r#"["***""#),
+            (r#"["token\u003"#, r#"["token\u003"#),
             (r#"{"password":}"#, r#"{"password":}"#),
         ] {
             assert_eq!(masked(text), expected);

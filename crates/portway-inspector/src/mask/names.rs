@@ -3,16 +3,15 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use crate::limits::MAX_SECRET_NAMES;
+
 /// A name with one of these endings is that of a secret, without any option. The name is compared in lower case,
 /// without hyphens and underscores.
 const ENDINGS: [&str; 4] = ["password", "token", "secret", "authorization"];
 
-/// Names that have such an ending, although their values are not secrets: tokens of progress in the Language Server
-/// Protocol and the Model Context Protocol.
+/// Names with one of the `ENDINGS` whose values are not secrets: tokens of progress in the Language Server Protocol and
+/// the Model Context Protocol.
 const EXCEPTIONS: [&str; 3] = ["progresstoken", "workdonetoken", "partialresulttoken"];
-
-/// Maximum number of names in the options. Further names are ignored.
-pub const MAX_NAMES: usize = 100;
 
 /// The names of members whose values are masked.
 #[derive(Clone, Debug, Default)]
@@ -22,10 +21,10 @@ pub struct SecretNames {
 }
 
 impl SecretNames {
-    /// Adds names to the usual ones. `*` stands for any characters. Case has no effect.
+    /// Creates the usual names, with further names. In these, `*` stands for any characters, and case has no effect.
     pub fn new(names: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         let names = names.into_iter().map(|name| name.as_ref().to_lowercase().to_string());
-        Self { names: names.filter(|name| !name.is_empty()).take(MAX_NAMES).collect() }
+        Self { names: names.filter(|name| !name.is_empty()).take(MAX_SECRET_NAMES).collect() }
     }
 
     /// Returns whether the values of members with this name are masked.

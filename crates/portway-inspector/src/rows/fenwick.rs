@@ -87,8 +87,8 @@ impl Fenwick {
         sum
     }
 
-    /// Returns how many extents from the first on have a sum within a limit. `is_within` returns whether a sum is
-    /// within the limit. The result is the index of the first extent beyond the limit.
+    /// Returns the largest number of extents at the start of the list whose sum is within a limit. `is_within` returns
+    /// whether a sum is within the limit. The result is also the index of the first extent beyond the limit.
     #[must_use]
     pub fn find(&self, is_within: impl Fn(Extent) -> bool) -> usize {
         let mut count = 0;

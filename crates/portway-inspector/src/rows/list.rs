@@ -39,7 +39,8 @@ pub struct List {
 /// A place in the list.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    /// Twice the sequence number of a row, plus 1. For a header, twice the number of its first row.
+    /// Twice the sequence number of a row, plus 1. For a header, twice the sequence number of its first row. So keys
+    /// ascend, because a header is directly before its first row.
     key: u64,
     /// The height of the entry, or 0 if it was removed.
     height: u32,

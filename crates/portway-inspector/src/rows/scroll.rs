@@ -1,8 +1,10 @@
 //! Converts between scroll positions and distances in the list. Browsers limit the height of an element, so a long list
 //! is scaled: one pixel of scrolling passes several pixels of the list. The rows keep their heights.
 
+use crate::limits::DEFAULT_LIST_PIXELS;
+
 /// The default of the option `max_height`, in pixels. Firefox shows no element that is higher than 17 800 000 pixels.
-pub const DEFAULT_MAX_HEIGHT: f64 = 15_000_000.0;
+pub const DEFAULT_MAX_HEIGHT: f64 = DEFAULT_LIST_PIXELS as f64;
 
 /// The smallest value of the option `max_height`, in pixels. With a smaller value, one pixel of scrolling could pass
 /// whole rows, and the user could not scroll to these rows.

@@ -1,4 +1,4 @@
-//! Reads the records that the page passes. A record is a value of a peer, so each member may have any type.
+//! Reads the records that the page passes. Another page or a file has made them, so each member may have any type.
 
 use std::borrow::Cow;
 use std::string::String;
@@ -122,7 +122,7 @@ impl Default for Reader {
 }
 
 impl Reader {
-    /// Passes a record to the inspector. Returns the reason if the value is not a record.
+    /// Passes a record to the inspector, as one of many. Returns the reason if the value is not a record.
     pub(super) fn take(
         &mut self,
         inspector: &mut Inspector,
@@ -133,16 +133,16 @@ impl Reader {
         // because its link is empty, but uses a sequence number for it.
         let rejected = Record::new(RecordKind::Gap, 0, "");
         if !value.is_object() {
-            let _ = inspector.take(&rejected);
+            let _ = inspector.take_one_of_many(&rejected);
             return Err("a record must be an object");
         }
         let record = value.unchecked_ref::<JsRecord>();
         let Some(kind) = self.kind(&record.kind()) else {
-            let _ = inspector.take(&rejected);
+            let _ = inspector.take_one_of_many(&rejected);
             return Err("kind must be open, message, invalid, gap or close");
         };
         let Some(at) = integer(&record.at()).filter(|at| *at <= MAX_TIME) else {
-            let _ = inspector.take(&rejected);
+            let _ = inspector.take_one_of_many(&rejected);
             return Err("at must be an integer from 0 to 2^53");
         };
         self.read_link(record.link());
@@ -154,7 +154,7 @@ impl Reader {
                 _ => None,
             };
             let bytes = text.as_deref().or(base64.as_deref()).map_or(0, str::len);
-            return inspector.take(&Record {
+            return inspector.take_one_of_many(&Record {
                 direction,
                 text: text.as_deref(),
                 text_bytes: bytes,
@@ -169,7 +169,7 @@ impl Reader {
         let (name, transport) = (text_of(record.name()), text_of(record.transport()));
         let reason = text_of(record.reason());
         let text = if is_connection { None } else { record.text().as_string() };
-        inspector.take(&Record {
+        inspector.take_one_of_many(&Record {
             name: name.as_deref(),
             transport: transport.as_deref(),
             direction,

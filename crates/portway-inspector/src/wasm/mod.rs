@@ -32,7 +32,7 @@ fn to_array(seqs: &[u64]) -> Float64Array {
     Float64Array::from(numbers.as_slice())
 }
 
-/// Converts a sequence number of the page. Any other number becomes a sequence number that no row has.
+/// Converts a sequence number of the page. A number that is not a sequence number becomes one that no row has.
 fn seq_of(number: f64) -> u64 {
     if number >= 0.0 && number.fract() == 0.0 { number as u64 } else { u64::MAX >> 2 }
 }
@@ -84,6 +84,7 @@ impl Inspector {
                 }
             }
         }
+        self.inspector.add_missing_rows();
         set(&taken, "first", &JsValue::from(first as f64));
         set(&taken, "rejected", &rejected);
         set(&taken, "spaced", &to_array(&spaced));

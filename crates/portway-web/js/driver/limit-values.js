@@ -100,6 +100,8 @@ export const MAX_TAP_VALUES = 100_000;
 export const MAX_TAP_DEPTH = 100;
 /** Maximum number of bytes of an `ArrayBuffer` in a record. */
 export const TAP_BINARY_BYTES = 64;
+/** Maximum number of bytes in the record of a message that is neither text nor a value. */
+export const TAP_INVALID_BYTES = 1_024;
 /** Maximum number of messages queued for the next WebSocket connection. */
 export const MAX_OFFLINE_MESSAGES = 1_000;
 /** Maximum characters of the messages queued for the next WebSocket connection. */

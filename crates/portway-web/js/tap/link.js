@@ -77,15 +77,17 @@ export class TapLink {
     // Most values are single messages.
     const parts = Array.isArray(value) || value?.method === COLUMNS ? messagesOf(value, isList) : undefined;
     if (recorder.isFull) return void recorder.skip(this, isSent, parts?.length ?? 1, 0);
-    if (parts === undefined) return this.#one(isSent, value, transfer, undefined);
+    const at = recordTime(!isSent);
+    if (parts === undefined) return this.#one(at, isSent, value, transfer, undefined);
     const group = ++this.#groups;
-    return Array.from(parts, (part, n) => this.#one(isSent, part, n === 0 ? transfer : undefined, group));
+    return Array.from(parts, (part, n) => this.#one(at, isSent, part, n === 0 ? transfer : undefined, group));
   }
 
-  #one(isSent, value, transfer, group) {
+  /** Records one message of a value. All messages of a value cross the link at the same time, `at`. */
+  #one(at, isSent, value, transfer, group) {
     const entry = {
       link: this,
-      at: recordTime(!isSent),
+      at,
       isSent,
       value: describe(value),
       group,

@@ -1,10 +1,8 @@
 // The points at which messages are recorded. Several recorders may tap one transport. The first recorder replaces
 // functions of the transport. When the last of these recorders ends, the functions are restored.
 
+import { TAP_INVALID_BYTES } from "../driver/limit-values.js";
 import { TapLink } from "./link.js";
-
-/** The maximum number of bytes that are recorded of a message that is not text: its first bytes. */
-const SHOWN_BYTES = 1_024;
 
 /** The point of each tapped object. */
 const points = new WeakMap();
@@ -85,7 +83,7 @@ export class TapPoint {
 
   /** Records the beginning of received bytes that are not a message. `size` is the number of all bytes. */
   invalidBytes(bytes, size, reason) {
-    for (const link of this.#links) link.bytes(bytes.slice(0, SHOWN_BYTES), size, reason);
+    for (const link of this.#links) link.bytes(bytes.slice(0, TAP_INVALID_BYTES), size, reason);
   }
 }
 

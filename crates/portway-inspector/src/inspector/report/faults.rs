@@ -85,11 +85,14 @@ fn fault(reason: &Reason) -> Fault {
         }
         Reason::Unknown => (
             Severity::Error,
-            "No call with this id was pending. It may be a notification that the peer answered.".to_owned(),
+            "No call with this id was pending. The peer may have answered a notification.".to_owned(),
             None,
         ),
-        Reason::IncompleteBatch { batch, missing } => {
-            let ids: Vec<String> = missing.iter().map(links::json).collect();
+        Reason::IncompleteBatch { batch, missing, more } => {
+            let mut ids: Vec<String> = missing.iter().map(links::json).collect();
+            if *more > 0 {
+                ids.push(format!("{more} more"));
+            }
             (
                 Severity::Error,
                 format!("The array lacks responses to ids of the batch: {}.", ids.join(", ")),
