@@ -1,5 +1,5 @@
-// The running requests of the peer, for the link. `InFlightRequests` of WIPC has the same rules for a channel that reports
-// when its output is written. That class would add 117 bytes of gzip.
+// The running requests of the peer, for the link. `InFlightRequests` of WIPC has the same rules for a channel that
+// reports when its output is written. That class would add 117 bytes of gzip.
 
 import { MAX_IN_FLIGHT_BYTES, MAX_UNWRITTEN_BYTES, STREAM_BUFFER_BYTES } from "../driver/limit-values.js";
 

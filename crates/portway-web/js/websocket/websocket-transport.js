@@ -121,7 +121,7 @@ export function webSocketTransport(url, options = {}) {
   const requests = runningRequests(isOver, () => new Promise((resolve) => setTimer(resolve, DRAIN_CHECK_MS)));
 
   /**
-   * Returns a `CallError` with `data`: the close code, its reason, and whether the connection was closed by a handshake.
+   * Returns a `CallError` with `data`: the close code, its reason, and whether a handshake has closed the connection.
    * `isTooLarge` returns whether the message of the call with this id was too large for the peer.
    */
   function socketError(reason, text, data, cause, isTooLarge, method, id) {
@@ -175,7 +175,7 @@ export function webSocketTransport(url, options = {}) {
   function hasRoom(text) {
     const characters = waiting.reduce((sum, [, { length }]) => sum + length, text.length);
     // A message of any length may wait alone.
-    return waiting.length < MAX_OFFLINE_MESSAGES && (characters <= MAX_OFFLINE_CHARACTERS || waiting.length === 0);
+    return !waiting.length || (waiting.length < MAX_OFFLINE_MESSAGES && characters <= MAX_OFFLINE_CHARACTERS);
   }
 
   /** Removes the data and the waiting texts of calls that have ended. */
@@ -451,7 +451,7 @@ export function webSocketTransport(url, options = {}) {
       [resetSilence, watchPeer, askPeer, confirmPings, stopWatching] = liveness(
         heartbeat,
         isWaiting,
-        // Only `ws` has the first two numbers. `writeQueueSize` is the part of a large message that Node has not written.
+        // Only `ws` has the first two numbers. `writeQueueSize` is the unwritten part of a large message in Node.
         () => (socket._socket?.bytesRead ?? 0) - (socket._socket?._handle?.writeQueueSize ?? 0) - socket.bufferedAmount,
         (isPortway) =>
           socket.send(JSON.stringify({ jsonrpc: "2.0", method: "rpc.ping", id: isPortway ? undefined : PING_ID })),
