@@ -23,6 +23,18 @@ const transport = webSocketTransport("wss://example.org", {
 });
 webSocketTransport(async () => "wss://example.org");
 webSocketTransport({ href: "wss://example.org" }, { reconnect: false });
+webSocketTransport("wss://example.org", { protocols: ["a", "b"] as const });
+webSocketTransport("wss://example.org", { first: [[{ jsonrpc: "2.0", method: "login" }], "text"] as const });
+
+/** The members of a socket of `ws` that matter. */
+declare class SocketOfServer {
+  readonly readyState: 0 | 1 | 2 | 3;
+  addEventListener<K extends "open" | "message">(type: K, listener: (event: { type: K }) => void, options?: {}): void;
+  removeEventListener<K extends "open" | "message">(type: K, listener: (event: { type: K }) => void): void;
+  send(data: string | Uint8Array, done?: (error?: Error) => void): void;
+  close(code?: number, data?: string | Uint8Array): void;
+}
+webSocketTransport(new SocketOfServer(), { onEnd: ({ data }) => data.code.toFixed() });
 same<Equal<typeof transport.state, "idle" | "connecting" | "open" | "held" | "waiting" | "closed">>(true);
 transport.close(4000, "bye");
 transport.close();
@@ -53,6 +65,20 @@ same<Equal<typeof policy.due, number | undefined>>(true);
 subscribe(client, { method: "a", notification: "b" });
 // @ts-expect-error the heartbeat must be a number or `false`
 webSocketTransport("wss://example.org", { heartbeat: true });
+// @ts-expect-error the URL has no `href`
+webSocketTransport({});
+// @ts-expect-error protocols must be strings
+webSocketTransport("wss://example.org", { protocols: {} });
+// @ts-expect-error protocols must be strings
+webSocketTransport("wss://example.org", { protocols: new Set(["a"]) });
+// @ts-expect-error a WebSocket must be a class
+webSocketTransport("wss://example.org", { WebSocket: () => new SocketOfServer() });
+// @ts-expect-error shouldReconnect must not be asynchronous
+webSocketTransport("wss://example.org", { shouldReconnect: async () => true });
+// @ts-expect-error idempotent must be a boolean
+client.request("read", {}, { idempotent: "yes" });
+// @ts-expect-error the signal has no `addEventListener`
+subscribe(client, { transport, method: "a", notification: "b", signal: {} });
 // @ts-expect-error unknown verdict
 policy.lost(0, 1006, "later");
 // @ts-expect-error unknown method, because `ReconnectPolicy` sets no timers

@@ -33,6 +33,20 @@ describe("a tapped WebSocket", () => {
     assert.ok(messages().every(({ form }) => form === "text"));
   });
 
+  it("records a socket that is open before the transport uses it", async () => {
+    const server = await startServer();
+    const WebSocket = sockets.WebSocket ?? globalThis.WebSocket;
+    const socket = new WebSocket(server.url);
+    await new Promise((resolve) => socket.addEventListener("open", resolve));
+    const { recorder, ofKind, texts } = collected({ maxBytes: 2 ** 26 });
+    const peer = new JSONRPCPeer(tap(webSocketTransport(socket), { name: "server", sink: recorder }));
+    afterThisTest(() => peer.destroy());
+    assert.deepEqual(await peer.request("echo", [1]), [1]);
+    await server.command("close", { code: 4000, reason: "bye" });
+    await until(() => ofKind("close").length === 1);
+    assert.deepEqual([ofKind("open").length, texts("sent").length, texts("received").length], [1, 1, 1]);
+  });
+
   it("records 10 000 random messages as the server has received and sent them", async () => {
     const { server, peer, texts, ofKind } = await tapped();
     const random = randomOf(7);

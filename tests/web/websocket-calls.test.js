@@ -339,7 +339,7 @@ describe("notifications over a WebSocket", () => {
       if (queueNotifications) assert.isUndefined(error);
       else {
         assert.instanceOf(error, CallError);
-        assert.include(error.message, "notifications do not wait");
+        assert.include(error.message, "no connection: set queueNotifications");
       }
       await peer.request("echo", []);
       assert.equal(requestsIn(await server.log(), "later").length, queueNotifications ? 1 : 0);

@@ -231,7 +231,7 @@ describe("a message over a WebSocket", () => {
     await server.command("send", { text: `{"jsonrpc":"2.0","result":"${"x".repeat(1_000)}","id":1}` });
     assert.equal((await call).reason, "unreadable-response");
     const error = await rejection(peer.request("echo", ["x".repeat(1_000)]));
-    assert.match(error.message, /a message must have at most 1000 characters \(maxMessage\), got 10\d\d/);
+    assert.match(error.message, /maxMessage must be a number of characters, at least 10\d\d, got 1000/);
   });
 
   it("makes its call reject if the call has a transfer list, or params that JSON cannot express", async () => {

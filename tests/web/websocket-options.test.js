@@ -33,9 +33,13 @@ describe("webSocketTransport", () => {
     [{ connectTimeout: NaN }, RangeError, `connectTimeout must be ${ms}, at least 0, got NaN`],
     [{ maxMessage: 0 }, RangeError, "maxMessage must be a number of characters, at least 1, got 0"],
     [{ queueNotifications: "no" }, TypeError, "queueNotifications must be true or false, got string"],
-    [{ first: 5 }, TypeError, "first must be a string, an object, an array or a function, got number"],
-    [{ first: [5] }, TypeError, "first must be a string or an object, got number"],
-    [{ protocols: 5 }, TypeError, "protocols must be a string, an object, an array or a function, got number"],
+    [{ first: 5 }, TypeError, "first must be a string, an object or an array, got number"],
+    [{ first: [true] }, TypeError, "first must be a string, an object or an array, got true"],
+    [{ protocols: 5 }, TypeError, "protocols must be one or more strings, got number"],
+    [{ protocols: {} }, TypeError, "protocols must be one or more strings, got object"],
+    [{ protocols: new Set(["a"]) }, TypeError, "protocols must be one or more strings, got object"],
+    [{ protocols: [["a"]] }, TypeError, "protocols must be one or more strings, got array"],
+    [{ protocols: null }, TypeError, "protocols must be one or more strings, got null"],
     [{ shouldReconnect: true }, TypeError, "shouldReconnect must be a function, got true"],
     [{ onSession: "x" }, TypeError, "onSession must be a function, got string"],
     [{ onLost: 5 }, TypeError, "onLost must be a function, got number"],
@@ -46,11 +50,7 @@ describe("webSocketTransport", () => {
     [{ reconnect: { jitter: 0.5 } }, TypeError, "reconnect.jitter must be a function, got number"],
     [{ reconnect: { base: -1 } }, RangeError, `reconnect.base must be ${ms}, at least 0, got -1`],
     [{ reconnect: { hold: "3s" } }, TypeError, `reconnect.hold must be ${ms}, at least 0, got string`],
-    [
-      { reconnect: { base: 500, cap: 10 } },
-      RangeError,
-      `reconnect.cap must be ${ms} (minimum: reconnect.base), at least 500, got 10`,
-    ],
+    [{ reconnect: { base: 500, cap: 10 } }, RangeError, `reconnect.cap must be ${ms}, at least 500, got 10`],
     [
       { reconnect: { bse: 1 } },
       TypeError,
@@ -71,26 +71,75 @@ describe("webSocketTransport", () => {
     );
   });
 
-  it("throws if the options are not an object, or if the URL is missing", () => {
+  it("throws if the options are not an object, or if the URL is missing or no URL", () => {
     throws(() => webSocketTransport(url, null), TypeError, "options must be an object, got null");
     throws(() => webSocketTransport(url, never), TypeError, "options must be an object, got function");
-    throws(
-      () => webSocketTransport(undefined, sockets),
-      TypeError,
-      "url must be a string, a URL object or a function, got undefined",
-    );
+    for (const [value, type] of [
+      [undefined, "undefined"],
+      [{}, "object"],
+      [[url], "array"],
+      [null, "null"],
+    ])
+      throws(() => webSocketTransport(value, sockets), TypeError, `url must be a string or URL, got ${type}`);
   });
 
   it("throws if there is no WebSocket class, and names the package that has one", () => {
     const { WebSocket } = globalThis;
-    const text = "WebSocket must be a class or function, like that of `npm install ws`, got";
+    const text = "WebSocket must be a class, as in `npm install ws`, got";
     try {
       globalThis.WebSocket = undefined;
-      throws(() => webSocketTransport(url), TypeError, `${text} null`);
+      throws(() => webSocketTransport(url), TypeError, `${text} undefined`);
     } finally {
       globalThis.WebSocket = WebSocket;
     }
     throws(() => webSocketTransport(url, { WebSocket: {} }), TypeError, `${text} object`);
+    throws(() => webSocketTransport(url, { WebSocket: () => ({}) }), TypeError, `${text} function`);
+  });
+
+  it("ends with an error that names the package if the class makes objects without addEventListener", async () => {
+    class NoEvents {
+      send() {}
+      close() {}
+    }
+    const { peer, transport, named } = connectTo(() => url, { WebSocket: NoEvents });
+    const error = await rejection(peer.request("echo", [], { timeout: 0 }));
+    const text = "addEventListener of the WebSocket must be a function, as in `npm install ws`, got undefined";
+    assert.equal(error.reason, "peer-gone");
+    assert.include(error.message, text);
+    assert.deepEqual([transport.state, named("onEnd").length, named("onRetry").length], ["closed", 1, 0]);
+    peer.destroy();
+  });
+
+  it("accepts an object with the URL in `href`, such as `location`", async () => {
+    const server = await startServer();
+    const { peer } = connectTo({ href: server.url });
+    assert.deepEqual(await peer.request("echo", ["href"]), ["href"]);
+  });
+
+  it("sends an array among the first messages as one batch", async () => {
+    const server = await startServer();
+    const one = { jsonrpc: "2.0", method: "one" };
+    const { peer } = connectTo(server.url, { first: ['{"text":1}', [one, one]] });
+    await peer.request("echo", []);
+    const [{ received }] = await server.log();
+    assert.deepEqual(received.slice(0, 2), ['{"text":1}', JSON.stringify([one, one])]);
+  });
+
+  it("rejects a call whose option idempotent is not a boolean", async () => {
+    const server = await startServer();
+    const { peer, session } = connectTo(server.url);
+    await session();
+    for (const [idempotent, type] of [
+      ["yes", "string"],
+      [1, "number"],
+      [null, "null"],
+    ]) {
+      const error = await rejection(peer.request("echo", [], { idempotent }));
+      assert.instanceOf(error, TypeError);
+      assert.equal(error.message, `idempotent must be true or false, got ${type}`);
+    }
+    assert.deepEqual(await peer.request("echo", [1], { idempotent: false }), [1]);
+    assert.equal(peer.pending, 0);
   });
 
   it("accepts the largest delays, and sets no timer again and again for them", async () => {
@@ -152,6 +201,60 @@ describe("a function of the options of webSocketTransport", () => {
       assert.equal(errors[0].message, text);
     });
 
+  it("is reported if it is jitter or shouldReconnect and rejects, and further attempts follow", async () => {
+    const server = await startServer();
+    await server.set({ upgrades: "503" });
+    const reject = async () => {
+      throw new Error("no luck");
+    };
+    const ms = "a number of milliseconds, at least 0";
+    const functions = [
+      [{ reconnect: { base: 1, cap: 1, jitter: reject } }, `the result of reconnect.jitter must be ${ms}, got promise`],
+      [{ shouldReconnect: reject }, "the result of shouldReconnect must be true, false or undefined, got promise"],
+    ];
+    for (const [options, text] of functions) {
+      const { named, errors, peer } = connectTo(server.url, options);
+      await until(() => named("onRetry").length >= 2 && errors.length >= 4);
+      peer.destroy();
+      const messages = new Set(errors.map(({ message }) => message));
+      assert.sameMembers([...messages], [text, "no luck"]);
+    }
+  });
+
+  it("fails the attempt if it is url and throws any value, and further attempts follow", async () => {
+    const values = [Symbol("s"), Object.create(null), null, undefined, 5, { message: Symbol("t") }];
+    const server = await startServer();
+    for (const value of values) {
+      let calls = 0;
+      const url = () => (++calls > 2 ? server.url : Promise.reject(value));
+      const { peer, named, transport } = connectTo(url);
+      assert.deepEqual(await peer.request("echo", [1]), [1], String(typeof value));
+      assert.equal(named("onRetry")[0].cause, value);
+      transport.close();
+    }
+  });
+
+  it("fails the attempt if it returns an invalid URL or subprotocol, and the next attempt calls it again", async () => {
+    const server = await startServer();
+    let calls = 0;
+    const wrongUrl = connectTo(() => (++calls > 2 ? server.url : "ws://ada:secret@["));
+    assert.deepEqual(await wrongUrl.peer.request("echo", [1]), [1]);
+    let names = 0;
+    const wrongProtocol = connectTo(server.url, { protocols: () => (++names > 2 ? [] : ["no space"]) });
+    assert.deepEqual(await wrongProtocol.peer.request("echo", [2]), [2]);
+    for (const { named } of [wrongUrl, wrongProtocol]) {
+      assert.lengthOf(named("onRetry"), 2);
+      assert.instanceOf(named("onRetry")[0].cause, Error);
+      assert.notInclude(named("onRetry")[0].reason, "secret");
+    }
+  });
+
+  it("does not repeat an attempt with an invalid URL that is no function, even if `first` is a function", async () => {
+    const { peer, named } = connectTo("ws://[", { first: () => [] });
+    assert.equal((await rejection(peer.request("echo", [], { timeout: 0 }))).reason, "peer-gone");
+    assert.lengthOf(named("onRetry"), 0);
+  });
+
   it("is reported if it is shouldReconnect and returns no boolean, and the close code decides", async () => {
     const server = await startServer();
     const { session, errors, named, transport } = connectTo(server.url, { shouldReconnect: () => "yes" });
@@ -175,13 +278,15 @@ describe("a function of the options of webSocketTransport", () => {
   });
 
   const results = [
-    ["url", undefined, "url must be a string, a URL object or a function, got undefined"],
-    ["protocols", 5, "protocols must be a string, an object, an array or a function, got number"],
-    ["first", 5, "first must be a string or an object, got number"],
+    ["url", undefined, "url must be a string or URL, got undefined"],
+    ["url", () => "", "url must be a string or URL, got function"],
+    ["protocols", 5, "protocols must be one or more strings, got number"],
+    ["protocols", {}, "protocols must be one or more strings, got object"],
+    ["first", 5, "first must be a string, an object or an array, got number"],
     ["first", [{ n: 1n }], "BigInt"],
   ];
   for (const [name, result, text] of results)
-    it(`fails the attempt if it is ${name} and returns ${name === "url" ? "undefined" : typeof result}: ${text}`, async () => {
+    it(`fails the attempt if it is ${name} and returns ${typeof result}: ${text}`, async () => {
       const server = await startServer();
       let isWrong = true;
       const right = { url: server.url, protocols: undefined, first: [] };
@@ -248,6 +353,12 @@ describe("subscribe", () => {
       [[client, { ...options, notification: undefined }], "notification must be a string, got undefined"],
       [[client, { ...options, onGap: 5 }], "onGap must be a function, got number"],
       [[client, { ...options, unsubscribe: never }], "unsubscribe must be a string, got function"],
+      [[client, { ...options, signal: {} }], "signal.addEventListener must be a function, got undefined"],
+      [
+        [client, { ...options, signal: { addEventListener: never } }],
+        "signal.removeEventListener must be a function, got undefined",
+      ],
+      [[client, { ...options, signal: 5 }], "signal must be an object, got number"],
     ];
     for (const [args, text] of wrong) throws(() => subscribe(...args), TypeError, text);
     throws(

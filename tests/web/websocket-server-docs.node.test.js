@@ -79,7 +79,13 @@ describe("the server in Node of docs/websocket-server.md", function () {
 
   it("admits programs and listed origins, and refuses other origins and hosts with 403", async () => {
     const { port } = await startServer();
-    const admitted = [{}, { origin: `http://127.0.0.1:${port}` }, { origin: "https://app.example.org" }];
+    const admitted = [
+      {},
+      { origin: `http://127.0.0.1:${port}` },
+      { origin: "https://app.example.org" },
+      { headers: { Host: `localhost:${port}` } },
+      { headers: { Host: `localhost:${port}` }, origin: `http://localhost:${port}` },
+    ];
     for (const options of admitted) {
       const { socket, received } = await open(port, options);
       socket.send(ADD);
@@ -178,6 +184,19 @@ describe("the server in Node of docs/websocket-server.md", function () {
       disconnect(socket);
       await until(() => output.out.split("\n").length > 2);
       assert.sameMembers(output.out.trim().split("\n"), [`peer-gone ${code}`, "aborted"]);
+    }
+  });
+
+  it("closes a connection with the code that its listener passes to `close`, or with 1000 after `destroy`", async () => {
+    const created = "const peer = new JSONRPCPeer(transport);";
+    for (const [change, code, reason] of [
+      ['transport.close(4401, "no ticket"); return;', 4401, "no ticket"],
+      [`${created} peer.destroy();`, 1000, ""],
+    ]) {
+      const { port } = await startServer((text) => text.replace(created, change));
+      const socket = new WebSocket(`ws://127.0.0.1:${port}`);
+      const [closeCode, closeReason] = await once(socket, "close");
+      assert.deepEqual([closeCode, String(closeReason)], [code, reason]);
     }
   });
 

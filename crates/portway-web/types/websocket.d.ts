@@ -5,8 +5,17 @@ import type { BuiltInTransport, CallError } from "./portway.js";
 /** A value, or a function that returns it, possibly as a promise. The function is called for each attempt. */
 export type PerAttempt<T> = T | (() => T | PromiseLike<T>);
 
-/** The constructor of a WebSocket: that of the platform, or that of the package `ws`. */
+/** A class of WebSockets with `addEventListener`: that of the platform, or that of the package `ws`. */
 export type WebSocketConstructor = new (url: any, protocols?: any) => object;
+
+/** A WebSocket that is open or connects, such as one that a server of the package `ws` has accepted. */
+export interface AcceptedSocket {
+  readonly readyState: number;
+  addEventListener(type: any, listener: any): unknown;
+  removeEventListener(type: any, listener: any): unknown;
+  send(text: string): unknown;
+  close(code?: number, reason?: string): unknown;
+}
 
 /** The end of a connection, or of an attempt. */
 export interface ConnectionEnd {
@@ -75,12 +84,12 @@ export interface WebSocketTransportOptions {
   /** The constructor of the WebSocket. Default: the global `WebSocket`. Node 20 has none: pass that of `ws`. */
   WebSocket?: WebSocketConstructor | undefined;
   /** The subprotocols to offer. Default: none. Chromium fails a connection whose server chooses none of them. */
-  protocols?: PerAttempt<string | string[] | undefined> | undefined;
+  protocols?: PerAttempt<string | readonly string[] | undefined> | undefined;
   /**
    * The messages that are sent ahead of all others on each connection, such as a login: one message or an array. Texts
-   * are sent as they are, other values as JSON. Their responses are ignored.
+   * are sent as they are, other values as JSON. An array in the array is a batch. Their responses are ignored.
    */
-  first?: PerAttempt<string | object | (string | object)[] | undefined> | undefined;
+  first?: PerAttempt<string | object | readonly (string | object)[] | undefined> | undefined;
   /**
    * The time for each attempt, in ms. It includes the time of the functions for the URL, `protocols` and `first`.
    * Default: 10 000. 0 means no limit.
@@ -113,7 +122,8 @@ export interface WebSocketTransportOptions {
    * Decides whether another attempt follows the end of a connection or attempt. If the function returns `undefined`,
    * the close code decides: 1002, 1003, 1008, 1010, 3000, 3003, and 4400 to 4499 except 4408 and 4429, end the
    * attempts. `attempt` is the number of failures before this end. `hasOpened` is true if the connection was open. If
-   * the function throws or returns another value, the error is reported to `onError`, and the close code decides.
+   * the function throws or returns another value, such as a promise, the error is reported to `onError`, and the close
+   * code decides.
    */
   shouldReconnect?:
     | ((end: ConnectionEnd & { readonly attempt: number; readonly hasOpened: boolean }) => boolean | undefined)
@@ -151,11 +161,15 @@ export interface WebSocketTransport extends BuiltInTransport {
  * without a connection wait for the next connection: at most 1 000 messages, with at most 1 048 576 characters in all.
  * Further calls reject with `too-many-calls`.
  *
+ * Instead of a URL, `url` may be a socket that is open or connects, such as one that a server has accepted. Then no
+ * attempt follows the end of the socket, and the options of attempts have no effect. A socket of `ws` is paused until
+ * the first client, server or peer is created, so no message is lost if `webSocketTransport` is called at once.
+ *
  * Throws a `TypeError` if there is no `WebSocket`, or if an option is unknown or has a wrong type. Throws a
  * `RangeError` if a number is too small. A transport that was closed or destroyed never connects again.
  */
 export function webSocketTransport(
-  url: PerAttempt<string | { readonly href: string }>,
+  url: PerAttempt<string | { readonly href: string }> | AcceptedSocket,
   options?: WebSocketTransportOptions,
 ): WebSocketTransport;
 

@@ -3,7 +3,7 @@
 // and its message. The glossary in CONTRIBUTING.md explains terms such as boundary, session, slot, turn and credit.
 
 import { addLink, boundaryOf, removeLink, transportInternals } from "./boundaries.js";
-import { Clock, missingTimerError } from "./clock.js";
+import { Clock, missingTimerError, now } from "./clock.js";
 import { ErrorReporter } from "./error-reporter.js";
 import { CallError, TRAPPED_ERROR, peerGoneError } from "./errors.js";
 import { DEFAULTS } from "./limit-values.js";
@@ -15,6 +15,7 @@ import { CANCEL, CANCEL_ID } from "./profile.js";
 import { RequestDispatcher } from "./request-dispatcher.js";
 import { SendQueue } from "./send-queue.js";
 import { ITEM } from "./stream-protocol.js";
+import { setTimer } from "./timers.js";
 import { ARGUMENT_SHIFT, CALL, CLOSE, CONFIGURE, OPERATION, REPLY, RESET_TIMER, RESPOND, RESTART } from "./wasm-abi.js";
 import { WasmConnection } from "./wasm-instance.js";
 import { OutputExecutor } from "./wasm-outputs.js";
@@ -134,6 +135,10 @@ export class Link extends ErrorReporter {
       (...end) => this.#onPeerLost(...end),
       isWaiting,
       () => pendingCalls.ids(),
+      // A bundle of a transport that uses these arguments is smaller than a bundle with its own copies.
+      setTimer,
+      now,
+      CallError,
     );
     transport.onError?.((error, answers) =>
       answers === undefined ? this.report(error) : receiver.receiveUnreadable(error, answers),
@@ -181,10 +186,10 @@ export class Link extends ErrorReporter {
     calls.insert(slot, id, owner, method, resolve, reject);
     if (output & RESET_TIMER && missingTimerError(timeout)) return calls.abandon(slot, missingTimerError(timeout));
     if (signal) this.#abortOn(slot, signal);
-    if (options?.idempotent && !stream) this.#transport.onIdempotent?.(id);
     if (stream) calls.setObserver(slot, id, stream);
     else if (options?.onProgress) calls.observeProgress(slot, id, timeout, options);
     try {
+      if (options?.idempotent !== undefined && !stream) this.#transport.onIdempotent?.(id, options.idempotent);
       const message = stream === undefined ? requestOrNotification(method, params, id) : stream.message(params);
       this.queue.send(message, options?.transfer, slot);
     } catch (error) {

@@ -17,11 +17,12 @@ function tapSocket(socket, point) {
     if (isOpen) point.close(reason, code);
     isOpen = false;
   };
+  const onOpen = () => {
+    isOpen = true;
+    point.open();
+  };
   const listeners = {
-    open() {
-      isOpen = true;
-      point.open();
-    },
+    open: onOpen,
     message({ data }) {
       if (typeof data === "string") point.text(false, data);
       else point.receivedBytes(data);
@@ -30,6 +31,8 @@ function tapSocket(socket, point) {
     close: ({ code, reason }) => end(`${reason}`, code),
   };
   for (const [type, listener] of Object.entries(listeners)) socket.addEventListener(type, listener);
+  // A socket that a server has accepted is open already.
+  if (socket.readyState === 1) onOpen();
   const restore = [
     replace(socket, "send", (data) => sending(point.text(true, data), () => send.call(socket, data))),
     replace(socket, "close", (code, reason) => {

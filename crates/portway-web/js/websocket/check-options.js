@@ -1,12 +1,14 @@
 // Checks the options of the application, and the values that its functions return.
 
+import { runUserCode } from "../driver/error-reporter.js";
+
 /**
  * Throws a `TypeError` if the type of `value` is not in `text`, and a `RangeError` if a number is less than `least`.
  * The error contains `path`, the name of the value. It does not contain objects and strings, since they may be secret.
  */
 export function checkValue(path, value, text, least) {
   const isConstant = value === null || typeof value === "boolean";
-  const type = isConstant ? `${value}` : Array.isArray(value) ? "array" : typeof value;
+  const type = isConstant ? `${value}` : Array.isArray(value) ? "array" : value?.then ? "promise" : typeof value;
   const isType = text.includes(type);
   if (isType && (type !== "number" || value >= least)) return;
   const range = least === undefined ? "" : `, at least ${least}`;
@@ -14,13 +16,27 @@ export function checkValue(path, value, text, least) {
 }
 
 /**
- * Checks an object of options. `table` contains for each option the parameters `text` and `least` of `checkValue`.
- * `prefix` precedes the names in errors. Options that are undefined are not checked.
+ * Checks an object of options. `table` contains for each option the parameters `text` and `least` of `checkValue`, or
+ * undefined. `prefix` precedes the names in errors. Options that are undefined are not checked.
  */
 export function checkOptions(options, table, prefix = "") {
   for (const name in options) {
     if (!Object.hasOwn(table, name))
       throw new TypeError(`unknown option "${prefix}${name}"; expected one of ${Object.keys(table)}`);
-    if (options[name] !== undefined) checkValue(prefix + name, options[name], ...table[name]);
+    if (table[name] && options[name] !== undefined) checkValue(prefix + name, options[name], ...table[name]);
   }
+}
+
+/**
+ * Calls the function `name` of the application, and returns its result. If the function throws, or if `checkValue`
+ * refuses its result, reports the error and returns `fallback`. Also reports the rejection of a promise.
+ */
+export function resultOf(name, run, fallback, report, text, least) {
+  let result = fallback;
+  runUserCode(() => (result = run()), report);
+  runUserCode(() => {
+    checkValue(`the result of ${name}`, result, text, least);
+    fallback = result;
+  }, report);
+  return fallback;
 }

@@ -14,7 +14,7 @@ const NAMES = ["jsonrpc", "id", "method", "params", "result", "error"];
  * Patterns that find certain names of `NAMES` in a text. They also find escapes, because a name may contain escaped
  * characters. The index of a pattern has a bit for each name that the pattern finds.
  */
-const patterns = [];
+const patterns = {};
 
 /** Returns whether the params of a notification with this method contain the id of a request. */
 const refersToRequest = (method) => method === CANCEL || method === CREDIT;
@@ -60,17 +60,9 @@ export function readMessages(text, unreadable) {
 function isOrdinary(text, value) {
   if (Object(value) !== value) return true;
   // Only the members that the object has can be repeated.
-  let expected = 0;
-  let bits = 0;
-  for (let n = 0; n < 6; n++) {
-    if (value[NAMES[n]] === undefined) continue;
-    expected++;
-    bits |= 1 << n;
-  }
-  const pattern = (patterns[bits] ??= new RegExp(
-    `"(?:${NAMES.filter((_, n) => bits & (1 << n)).join("|")})"|\\\\u00`,
-    "g",
-  ));
+  const names = NAMES.filter((name) => value[name] !== undefined).join("|");
+  const pattern = (patterns[names] ??= new RegExp(`"(?:${names})"|\\\\u00`, "g"));
+  let expected = names.split("|").length;
   for (pattern.lastIndex = 0; pattern.test(text); )
     if (expected-- === 0 || text[pattern.lastIndex - 1] === "0") return false;
   const { id, method } = value;

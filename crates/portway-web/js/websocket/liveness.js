@@ -2,9 +2,8 @@
 // peer. If no message arrives for the same time after the ping, the module reports the loss of the connection. Time in
 // which this thread was suspended or blocked does not count.
 
-import { now } from "../driver/clock.js";
 import { MAX_PATIENCE } from "../driver/limit-values.js";
-import { MAX_TIMEOUT_MS, setTimer } from "../driver/timers.js";
+import { MAX_TIMEOUT_MS } from "../driver/timers.js";
 
 /** The number of checks in the time `option`. */
 const CHECKS = 5;
@@ -15,14 +14,15 @@ const PING_BYTES = 200;
  * `option` is the time (ms) without a message before a ping, and the time for the answer to a ping. 0 or false disables
  * the checks. `isWaiting` returns whether calls are pending. `countBytes` returns a number that increases when bytes of
  * a message arrive or leave, if the platform shows them. `ping` sends a ping: a notification if its argument is true,
- * and a request otherwise. `onDead` is called if no message arrives after a ping, with the time (ms) of the wait.
+ * and a request otherwise. `onDead` is called if no message arrives after a ping, with the time (ms) of the wait. The
+ * link passes `setTimer` and `now`.
  *
  * A page cannot see a message before its last byte has arrived. So a connection that is given up may only be slow.
  * While calls stay pending, for instance because they are sent again, each such end doubles both times.
  */
-export function liveness(option, isWaiting, countBytes, ping, onDead) {
+export function liveness(option, isWaiting, countBytes, ping, onDead, setTimer, now) {
   const isOn = option > 0 && option <= MAX_TIMEOUT_MS;
-  const interval = Number(option) / CHECKS;
+  const interval = option / CHECKS;
   /** The factor of `option`. */
   let patience = 1;
   /** The result of `countBytes` at the last check. */
@@ -79,20 +79,20 @@ export function liveness(option, isWaiting, countBytes, ping, onDead) {
     ping(answersPings);
   };
 
-  return {
+  return [
     reset,
     watch,
     ask,
     /** Called when the peer has sent `rpc.ping` or `rpc.pong`: such a peer also answers `rpc.ping`. */
-    onPeer() {
+    () => {
       answersPings = true;
       watch();
     },
     /** Stops the checks at the end of a connection. */
-    stop() {
+    () => {
       timer = clearTimeout(timer);
       answersPings = false;
       reset();
     },
-  };
+  ];
 }

@@ -2,9 +2,8 @@
 // clock. The option `jitter` makes the delays random. `reconnect.rs` of `portway-proto` is the same policy, with a
 // diagram of the states. `tests/data/reconnect.json` has the test vectors of both policies.
 
-import { runUserCode } from "../driver/error-reporter.js";
 import { MAX_RECONNECT_DELAY, RECONNECT_DELAY, RECONNECT_HOLD, RESTART_DELAY } from "../driver/limit-values.js";
-import { checkOptions, checkValue } from "./check-options.js";
+import { checkOptions, checkValue, resultOf } from "./check-options.js";
 
 const MILLISECONDS = "a number of milliseconds";
 const TIME = [MILLISECONDS, 0];
@@ -14,7 +13,7 @@ const OPTIONS = { base: TIME, cap: TIME, hold: TIME, restart: TIME, jitter: ["a 
 /** Returns the verdict on a close code: "stop", "back-off" or "wait-longer". */
 export function verdictOf(code) {
   if (/^(10(02|03|08|10)|300[03]|44(?!08|29)..)$/.test(code)) return "stop";
-  return code === 1012 || code === 1013 ? "wait-longer" : "back-off";
+  return /^101[23]$/.test(code) ? "wait-longer" : "back-off";
 }
 
 export class ReconnectPolicy {
@@ -49,7 +48,7 @@ export class ReconnectPolicy {
       restart = RESTART_DELAY,
       jitter = (delay) => delay * Math.random(),
     } = options;
-    checkValue("reconnect.cap", cap, `${MILLISECONDS} (minimum: reconnect.base)`, base);
+    checkValue("reconnect.cap", cap, MILLISECONDS, base);
     this.#options = { base, cap, hold, restart, jitter };
     this.#report = report;
   }
@@ -81,16 +80,19 @@ export class ReconnectPolicy {
     const { base, cap, restart, jitter } = this.#options;
     const least = verdict === "wait-longer" ? restart : 0;
     // After 1 024 failures, the power is infinite. If `base` is 0, the product is then not a number.
-    let delay = Math.min(cap, Math.max(base, least) * 2 ** this.attempt++ || 0);
+    const delay = Math.min(cap, Math.max(base, least) * 2 ** this.attempt++ || 0);
     // If `jitter` fails, the delay is used without jitter.
-    runUserCode(() => {
-      const part = jitter(delay, this.attempt - 1);
-      checkValue("the result of reconnect.jitter", part, MILLISECONDS, 0);
-      delay = part;
-    }, this.#report);
+    const part = resultOf(
+      "reconnect.jitter",
+      () => jitter(delay, this.attempt - 1),
+      delay,
+      this.#report,
+      MILLISECONDS,
+      0,
+    );
     // `jitter` may have closed the policy.
     if (this.state === "closed") return;
-    this.delay = Math.min(cap, least + delay);
+    this.delay = Math.min(cap, least + part);
     this.#enter("waiting", now + this.delay);
   }
 
@@ -99,12 +101,9 @@ export class ReconnectPolicy {
    * further call is refused until a delay has run to its end or a connection is `held`.
    */
   hurry() {
-    const isGranted = this.state === "waiting" && !this.#isHurried;
-    if (isGranted) {
-      this.#isHurried = true;
-      this.#enter("connecting");
-    }
-    return isGranted;
+    if (this.state !== "waiting" || this.#isHurried) return false;
+    this.#enter("connecting");
+    return (this.#isHurried = true);
   }
 
   close() {

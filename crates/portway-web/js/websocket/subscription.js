@@ -45,6 +45,9 @@ export function subscribe(client, options) {
   checkValue("method", method, ...STRING);
   checkValue("notification", notification, ...STRING);
   if (transport?.watch === undefined) throw new TypeError("transport must be made by webSocketTransport");
+  if (signal)
+    for (const name of ["addEventListener", "removeEventListener"])
+      checkValue(`signal.${name}`, signal[name], ...FUNCTION);
   /** The items that were not read yet, and the reads that wait for an item. */
   const items = [];
   const reads = [];

@@ -4,13 +4,15 @@ import { MIN_HEARTBEAT } from "../driver/limit-values.js";
 import { checkValue } from "./check-options.js";
 
 const FUNCTION = ["a function"];
-export const STRINGS = ["a string, an object, an array or a function"];
-export const URL_OR_FUNCTION = "a string, a URL object or a function";
-/** The parameters of `checkValue` for each option. */
+export const CLASS = "a function, as in `npm install ws`";
+/**
+ * The parameters of `checkValue` for each option. `webSocketTransport` and `checkAttempt` check the options without
+ * parameters.
+ */
 export const OPTIONS = {
-  WebSocket: ["a class or function, like that of `npm install ws`"],
-  protocols: STRINGS,
-  first: STRINGS,
+  WebSocket: undefined,
+  protocols: undefined,
+  first: undefined,
   connectTimeout: ["a number of milliseconds", 0],
   heartbeat: ["false, 0 or a number of milliseconds", MIN_HEARTBEAT],
   maxMessage: ["a number of characters", 1],
@@ -24,11 +26,17 @@ export const OPTIONS = {
 };
 
 /**
- * Returns the texts of the messages in the option `first`.
- * @param {any} first
+ * Checks the URL, the subprotocols and the first messages of an attempt. Returns the text of the URL, the subprotocols
+ * and the texts of the messages. An array among the messages is a batch.
+ * @param {any[]} inputs
  */
-export const textsOf = (first = []) =>
-  [first].flat().map((message) => {
-    checkValue("first", message, "a string or an object");
+export function checkAttempt([url, protocols = [], first = []]) {
+  const address = url?.href ?? url;
+  checkValue("url", address, "a string or URL");
+  for (const name of [protocols].flat()) checkValue("protocols", name, "one or more strings");
+  const texts = [first].flat().map((message) => {
+    checkValue("first", message, "a string, an object or an array");
     return typeof message === "string" ? message : JSON.stringify(message);
   });
+  return [address, protocols, texts];
+}

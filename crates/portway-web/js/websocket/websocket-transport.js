@@ -2,29 +2,28 @@
 // module opens the connections, and sends and receives their messages. It detects lost connections by itself, because
 // browsers report the end of a silent connection after half a minute, or never.
 
-import { now } from "../driver/clock.js";
 import { runUserCode } from "../driver/error-reporter.js";
 import { OVERSIZE, PARSE_ERROR, isCall, isRequest } from "../driver/json-text.js";
 import {
   CONNECT_TIMEOUT,
-  MAX_IN_FLIGHT_BYTES,
   MAX_MESSAGE_BYTES,
   MAX_OFFLINE_CHARACTERS,
   MAX_OFFLINE_MESSAGES,
   MAX_SENDS,
   MAX_UNWRITTEN_BYTES,
+  SOCKET_CLOSE,
   SOCKET_HEARTBEAT,
-  STREAM_BUFFER_BYTES,
 } from "../driver/limit-values.js";
 import { CANCEL } from "../driver/profile.js";
-import { MAX_TIMEOUT_MS, setTimer } from "../driver/timers.js";
+import { MAX_TIMEOUT_MS } from "../driver/timers.js";
 import { addListeners } from "../transport/event-listeners.js";
-import { checkOptions, checkValue } from "./check-options.js";
+import { checkOptions, checkValue, resultOf } from "./check-options.js";
 import { exactText, readMessages } from "./exact-json.js";
 import { liveness } from "./liveness.js";
 import { ReconnectPolicy, verdictOf } from "./reconnect-policy.js";
-import { SocketError, closeCode, closeReason } from "./socket-error.js";
-import { OPTIONS, STRINGS, URL_OR_FUNCTION, textsOf } from "./transport-options.js";
+import { runningRequests } from "./running-requests.js";
+import { closeCode, closeReason, textOf } from "./socket-error.js";
+import { CLASS, OPTIONS, checkAttempt } from "./transport-options.js";
 
 /** The `readyState` of an open socket. */
 const OPEN = 1;
@@ -42,8 +41,9 @@ const ABNORMAL = 1006;
 
 const failure = (reason) => ({ code: ABNORMAL, reason, wasClean: false });
 
-/** Returns whether a message is a notification of the protocol, whose loss is not an error. */
-const isProtocol = ({ method, id }) => id === undefined && (method === CANCEL || method?.startsWith("rpc."));
+/** Returns whether a message is of the application: a call, or a notification whose loss is an error. */
+const isOfApplication = ({ method, id }) =>
+  method !== undefined && (id !== undefined || !(method === CANCEL || method.startsWith("rpc.")));
 
 /** @type {typeof import("../../types/websocket.js").webSocketTransport} */
 export function webSocketTransport(url, options = {}) {
@@ -57,14 +57,23 @@ export function webSocketTransport(url, options = {}) {
     maxMessage = MAX_MESSAGE_BYTES,
     reconnect,
   } = options;
-  checkValue("url", url, URL_OR_FUNCTION);
+  /** @type {any} A socket that the application has accepted or opened. No attempt follows its end. */
+  const accepted = /** @type {any} */ (url)?.addEventListener && url;
+  /** @type {any[]} */
+  const inputs = [accepted ? "" : url, protocols, first];
+  const isFunction = (value) => typeof value === "function";
+  checkAttempt(inputs.map((input) => (isFunction(input) ? "" : input)));
   // Node 20 has no global WebSocket.
-  checkOptions({ ...options, WebSocket: WebSocket ?? null, heartbeat: heartbeat === 0 ? false : heartbeat }, OPTIONS);
-  if (typeof first !== "function") textsOf(first);
+  runUserCode(
+    () => accepted || Reflect.construct(Object, [], WebSocket),
+    () => checkValue("WebSocket", WebSocket, "a class, as in `npm install ws`"),
+  );
+  checkOptions({ ...options, heartbeat: heartbeat === 0 ? false : heartbeat }, OPTIONS);
+  const isOnce = accepted || reconnect === false;
   const newPolicy = () => new ReconnectPolicy(reconnect || undefined, (error) => report(error));
   let policy = newPolicy();
   /** @type {any} The socket of the attempt or of the connection. */
-  let socket;
+  let socket = accepted;
   /** Identifies the attempt or the connection. Late results of an earlier attempt are ignored. */
   let attempt;
   /** Whether the connection is open, and the `first` messages were sent. */
@@ -76,49 +85,56 @@ export function webSocketTransport(url, options = {}) {
   const repeatable = new Map();
   /** The lengths of the calls that were sent and may be the reason of a close with 1009, by id. */
   const large = new Map();
-  /** The running requests of the peer, with the messages that they arrived in, and the bytes of these messages. */
-  const running = new Map();
-  let runningBytes = 0;
-  /** The last message of the peer: its bytes, and the number of its requests that run. */
-  let arrived;
   /** The watchers, which `watch` adds. */
   const watchers = new Set();
-  /** The error of later calls, after the end of the transport. */
+  /** Returns the error of later calls. Undefined until the end of the transport. */
   let endError;
   /** The URL of the last attempt for errors: " to ", and the URL without its secrets. */
   let place = "";
   /** The description of the last end of a connection or an attempt. */
   let lastEnd = "";
+  // `ws` emits messages even if nothing listens.
+  accepted?.pause?.();
   let timer;
   let removeListeners;
   let removePageListeners;
-  // The functions of the link.
+  // The functions of the link, and those of `liveness`.
   let receive;
   let isServing;
   let notifyClosed;
   let isWaiting;
   let pendingIds;
   let report;
+  let setTimer;
+  let now;
+  /** @type {any} Before the first link exists, this is not the class of `portway`. */
+  let CallError = Error;
+  let resetSilence;
+  let watchPeer;
+  let askPeer;
+  let confirmPings;
+  let stopWatching;
 
   /** Calls a function of the application, if it is defined. If the function throws, reports the exception. */
   const tell = (handler, value) => runUserCode(() => handler?.(value), report);
   const isOver = (bytes) => socket?.bufferedAmount > bytes;
-  const life = liveness(
-    heartbeat,
-    () => isWaiting(),
-    // Only `ws` has the first two numbers. `writeQueueSize` is the part of a large message that Node has not written.
-    () => (socket._socket?.bytesRead ?? 0) - (socket._socket?._handle?.writeQueueSize ?? 0) - socket.bufferedAmount,
-    (isPortway) =>
-      socket.send(JSON.stringify({ jsonrpc: "2.0", method: "rpc.ping", id: isPortway ? undefined : PING_ID })),
-    (ms) => giveUp(`no answer to rpc.ping within ${ms} ms (slow link? raise heartbeat)`),
-  );
+  const requests = runningRequests(isOver, () => new Promise((resolve) => setTimer(resolve, DRAIN_CHECK_MS)));
+
+  /**
+   * Returns a `CallError` with `data`: the close code, its reason, and whether a handshake has closed the connection.
+   * `isTooLarge` returns whether the message of the call with this id was too large for the peer.
+   */
+  function socketError(reason, text, data, cause, isTooLarge, method, id) {
+    const error = new CallError(isTooLarge?.(id) ? "too-large" : reason, text, method, id, cause);
+    if (data) error.data = data;
+    return Object.defineProperty(error, "forCall", {
+      value: (method, id) => socketError(reason, text, data, cause, isTooLarge, method, id),
+    });
+  }
 
   // Messages.
 
-  function checkLength(length) {
-    if (length > maxMessage)
-      throw new RangeError(`a message must have at most ${maxMessage} characters (maxMessage), got ${length}`);
-  }
+  const checkLength = (length) => checkValue("maxMessage", maxMessage, OPTIONS.maxMessage[0], length);
 
   function post(text, ids) {
     for (const id of ids) {
@@ -139,19 +155,19 @@ export function webSocketTransport(url, options = {}) {
     const hasCalls = messages.some(isRequest);
     // Only these messages are limited or queued. All other messages are answers, whose number the peer determines, or
     // notifications whose loss is not an error.
-    const isOwn = !isAnswer && !messages.every(isProtocol);
+    const isOwn = messages.some(isOfApplication);
     if (isReady && socket.readyState === OPEN) {
-      if (isOwn && isOver(MAX_UNWRITTEN_BYTES)) throw new SocketError("congested", "the peer does not read");
+      if (isOwn && isOver(MAX_UNWRITTEN_BYTES)) throw socketError("congested", "the peer does not read");
       post(text, hasCalls ? ids() : []);
       // A peer that sends requests, and does not read their answers, could fill the memory.
       if (isAnswer && isOver(2 * MAX_UNWRITTEN_BYTES)) giveUp("the peer does not read");
-      if (hasCalls) life.watch();
+      if (hasCalls) watchPeer();
     } else if (isOwn) {
-      if (endError) throw endError;
+      if (endError) throw endError();
       if (!hasCalls && sessionCount > 0 && !options.queueNotifications)
-        throw new SocketError("session-ended", "notifications do not wait for a connection");
-      if (!hasRoom(text)) dropEnded();
-      if (!hasRoom(text)) throw new SocketError("too-many-calls", "too many messages wait");
+        throw socketError("session-ended", "no connection: set queueNotifications");
+      dropEnded();
+      if (!hasRoom(text)) throw socketError("too-many-calls", "too many messages wait");
       waiting.push([ids(), text]);
     }
   }
@@ -159,7 +175,7 @@ export function webSocketTransport(url, options = {}) {
   function hasRoom(text) {
     const characters = waiting.reduce((sum, [, { length }]) => sum + length, text.length);
     // A message of any length may wait alone.
-    return waiting.length < MAX_OFFLINE_MESSAGES && (characters <= MAX_OFFLINE_CHARACTERS || waiting.length === 0);
+    return !waiting.length || (waiting.length < MAX_OFFLINE_MESSAGES && characters <= MAX_OFFLINE_CHARACTERS);
   }
 
   /** Removes the data and the waiting texts of calls that have ended. */
@@ -175,9 +191,9 @@ export function webSocketTransport(url, options = {}) {
   }
 
   function onData(data) {
-    life.reset();
+    resetSilence();
     const size = data.length ?? data.byteLength;
-    arrived = { bytes: size, requests: 0 };
+    requests.arrived(size);
     const unreadable = [];
     let messages;
     try {
@@ -212,41 +228,45 @@ export function webSocketTransport(url, options = {}) {
     if (policy.state !== "connecting") return;
     const own = (attempt = {});
     clearTimeout(timer);
-    if (connectTimeout > 0 && connectTimeout <= MAX_TIMEOUT_MS)
+    if (connectTimeout && connectTimeout <= MAX_TIMEOUT_MS)
       timer = setTimer(() => giveUp(`no connection within ${connectTimeout} ms`), connectTimeout);
     let address;
     let names;
     let login;
     try {
-      [address, names = [], login] = await Promise.all(
-        [url, protocols, first].map(async (value) => (typeof value === "function" ? value() : value)),
+      [address, names, login] = checkAttempt(
+        await Promise.all(inputs.map(async (input) => (isFunction(input) ? input() : input))),
       );
-      checkValue("url", address, URL_OR_FUNCTION);
-      checkValue("protocols", names, ...STRINGS);
-      login = textsOf(login);
     } catch (error) {
       return attempt === own && giveUp("", error);
     }
     if (attempt !== own) return;
     let cause;
     // A URL may contain a password or a ticket.
-    place = ` to ${address}`.replace(/[?#].*/s, "").replace(/[^/]*@/, "");
+    place = address && ` to ${address}`.replace(/[?#].*/s, "").replace(/[^/]*@/, "");
+    let made;
     try {
-      socket = new WebSocket(address, names);
-    } catch (/** @type {any} */ error) {
-      // The URL or a subprotocol is invalid, or the page may not connect to the URL. Another attempt would fail, too.
-      // The message of the error may contain the URL with its secrets.
-      return end(failure(`${error.message}`.replace(address, "")), error);
+      made = accepted || new WebSocket(address, names);
+      checkValue("addEventListener of the WebSocket", made.addEventListener, CLASS);
+    } catch (error) {
+      // The URL or a subprotocol is invalid, or the page may not connect to the URL, or the class is not a WebSocket.
+      // Another attempt would fail, too, unless a function returns another value. The message of the error may contain
+      // the URL with its secrets.
+      const isFinal = made || !inputs.slice(0, 2).some(isFunction);
+      return (isFinal ? end : lost)(failure(textOf(error).replace(address, "")), error);
     }
+    socket = made;
     socket.binaryType = "arraybuffer";
     tell(transport.onSocket, socket);
     removeListeners = addListeners(socket, {
-      open: () => begin(`${address}`, login),
+      open: () => begin(address, login),
       message: (event) => onData(event.data),
       close: ({ code, reason, wasClean }) => lost({ code, reason, wasClean }, cause),
       // Some classes emit no `close` after the failure of an attempt.
       error: ({ error }) => (isReady ? (cause = error) : giveUp("", error)),
     });
+    if (accepted?.readyState === OPEN) begin(address, login);
+    accepted?.resume?.();
   }
 
   function begin(address, login) {
@@ -261,23 +281,22 @@ export function webSocketTransport(url, options = {}) {
     if (socket !== own) return;
     dropEnded();
     for (const [ids, text] of waiting.splice(0)) post(text, ids);
-    life.watch();
+    watchPeer();
     for (const watcher of watchers) watcher.onSession(number);
   }
 
   /** Handles the end of a connection, or of an attempt. */
   function lost(facts, cause) {
-    let verdict = verdictOf(facts.code);
-    tell(
-      (end) => {
-        const isWanted = options.shouldReconnect?.(end);
-        checkValue("the result of shouldReconnect", isWanted, "true, false or undefined");
-        if (isWanted && verdict === "stop") verdict = "back-off";
-        if (isWanted === false) verdict = "stop";
-      },
-      { ...facts, attempt: policy.attempt, hasOpened: isReady },
+    const verdict = verdictOf(facts.code);
+    const isWanted = resultOf(
+      "shouldReconnect",
+      () => options.shouldReconnect?.({ ...facts, attempt: policy.attempt, hasOpened: isReady }),
+      undefined,
+      report,
+      "true, false or undefined",
     );
-    policy.lost(now(), facts.code, reconnect === false ? "stop" : verdict);
+    const isStop = isOnce || isWanted === false;
+    policy.lost(now(), facts.code, isStop ? "stop" : isWanted && verdict === "stop" ? "back-off" : verdict);
     // The application may have closed the transport in `shouldReconnect` or in `jitter`.
     if (endError) return;
     if (policy.state === "closed") return end(facts, cause);
@@ -292,19 +311,15 @@ export function webSocketTransport(url, options = {}) {
   function endSession(facts, cause) {
     if (!abandon(facts, cause)) return;
     dropEnded();
-    const tooLarge = new Set();
-    if (facts.code === TOO_BIG)
-      for (const [id] of [...large].sort(([, a], [, b]) => b - a).slice(0, 1)) {
-        tooLarge.add(id);
-        repeatable.delete(id);
-      }
+    let tooLarge = facts.code === TOO_BIG && [...large].sort(([, a], [, b]) => b - a)[0]?.[0];
+    repeatable.delete(tooLarge);
     large.clear();
     // Calls that were not sent are in `waiting` already.
     for (const [id, texts] of repeatable) if (texts.length % MAX_SENDS > 0) waiting.push([[id], texts[0]]);
-    const error = new SocketError("session-ended", lastEnd, facts, cause, tooLarge);
+    const error = socketError("session-ended", lastEnd, facts, cause, (id) => tooLarge && id === tooLarge);
     notifyClosed?.(error, true, false, new Set(waiting.flatMap(([ids]) => ids)));
     // Later copies of the error are for requests of the peer, which may have the same ids.
-    tooLarge.clear();
+    tooLarge = undefined;
     reportLost(error);
   }
 
@@ -316,12 +331,13 @@ export function webSocketTransport(url, options = {}) {
     policy.close();
     removePageListeners?.();
     const hadSession = abandon(facts, cause, isOwn);
-    endError = new SocketError("peer-gone", lastEnd, facts, cause);
+    endError = () => socketError("peer-gone", lastEnd, facts, cause);
+    const error = endError();
     waiting = [];
-    notifyClosed?.(endError);
-    if (hadSession && !isOwn) reportLost(endError);
-    for (const watcher of watchers) watcher.onEnd(endError);
-    if (!isOwn) tell(options.onEnd, endError);
+    notifyClosed?.(error);
+    if (hadSession && !isOwn) reportLost(error);
+    for (const watcher of watchers) watcher.onEnd(error);
+    if (!isOwn) tell(options.onEnd, error);
   }
 
   function reportLost(error) {
@@ -332,7 +348,7 @@ export function webSocketTransport(url, options = {}) {
   /** Closes the socket and removes its listeners. Returns whether there was a session. */
   function abandon({ code, reason }, cause, isOwn) {
     const hadSession = isReady;
-    const text = reason || (cause?.message ?? cause);
+    const text = reason || textOf(cause);
     const subject = isOwn
       ? "this side has closed the transport"
       : isReady
@@ -342,15 +358,21 @@ export function webSocketTransport(url, options = {}) {
     const own = socket;
     attempt = socket = undefined;
     isReady = false;
-    life.stop();
+    stopWatching?.();
     clearTimeout(timer);
     if (own) {
-      removeListeners();
+      removeListeners?.();
       // A socket of `ws` that is closed while it connects emits an error, which must have a listener.
       own.addEventListener("error", () => {});
       // `terminate` of `ws` also ends a socket whose peer does not answer.
       if (code === ABNORMAL && own.terminate) own.terminate();
-      else own.close(closeCode(code), closeReason(reason));
+      else {
+        // A paused socket would not read the answer to the close frame.
+        accepted?.resume?.();
+        own.close(closeCode(code), closeReason(reason));
+        // A socket of `ws` whose peer does not answer would keep the process alive for 30 s.
+        if (own.terminate) setTimer?.(() => own.bufferedAmount || own.terminate(), SOCKET_CLOSE).unref?.();
+      }
     }
     return hadSession;
   }
@@ -379,7 +401,7 @@ export function webSocketTransport(url, options = {}) {
    * Called when the network is available or the page is visible again. Pings the peer, or starts an attempt at once.
    */
   function onChance() {
-    if (isReady) return life.ask();
+    if (isReady) return askPeer();
     if (policy.hurry()) open();
   }
 
@@ -397,7 +419,7 @@ export function webSocketTransport(url, options = {}) {
     pagehide({ persisted }) {
       if (!persisted || endError) return;
       const facts = { code: 1001, reason: "this page was left", wasClean: true };
-      if (reconnect === false) return end(facts);
+      if (isOnce) return end(facts);
       policy = newPolicy();
       endSession(facts);
     },
@@ -417,29 +439,40 @@ export function webSocketTransport(url, options = {}) {
     send,
     close,
     destroy: () => close(),
-    onMessage(handler, serves) {
-      receive = handler;
-      isServing = serves;
+    onMessage(...functions) {
+      [receive, isServing] = functions;
       if (removePageListeners || endError) return;
       removePageListeners = addListeners(globalThis, pageListeners);
       // The caller of `onMessage` can finish its setup first.
       queueMicrotask(start);
     },
-    onClose(handler, waits, ids) {
-      notifyClosed = handler;
-      isWaiting = waits;
-      pendingIds = ids;
+    onClose(...functions) {
+      [notifyClosed, isWaiting, pendingIds, setTimer, now, CallError] = functions;
+      [resetSilence, watchPeer, askPeer, confirmPings, stopWatching] = liveness(
+        heartbeat,
+        isWaiting,
+        // Only `ws` has the first two numbers. `writeQueueSize` is the unwritten part of a large message in Node.
+        () => (socket._socket?.bytesRead ?? 0) - (socket._socket?._handle?.writeQueueSize ?? 0) - socket.bufferedAmount,
+        (isPortway) =>
+          socket.send(JSON.stringify({ jsonrpc: "2.0", method: "rpc.ping", id: isPortway ? undefined : PING_ID })),
+        (ms) => giveUp(`no answer to rpc.ping within ${ms} ms (slow link? raise heartbeat)`),
+        setTimer,
+        now,
+      );
     },
     onError(handler) {
       report = handler;
     },
     onControl(method) {
       if (method !== "rpc.ping" && method !== "rpc.pong") return;
-      life.onPeer();
+      confirmPings();
       if (method === "rpc.ping") send({ jsonrpc: "2.0", method: "rpc.pong" });
     },
     /** Called before an idempotent call is sent. */
-    onIdempotent: (id) => void repeatable.set(id, []),
+    onIdempotent(id, value) {
+      checkValue("idempotent", value, "true or false");
+      if (value) repeatable.set(id, []);
+    },
     /** Returns a description for the error of a call that times out while it waits for a connection. */
     describeTimeout: (id) =>
       waiting.some(([ids]) => ids.includes(id))
@@ -452,44 +485,10 @@ export function webSocketTransport(url, options = {}) {
     watch(watcher) {
       watchers.add(watcher);
       if (isReady) watcher.onSession(sessionCount);
-      if (endError) queueMicrotask(() => watcher.onEnd(endError));
+      if (endError) queueMicrotask(() => watcher.onEnd(endError()));
       return () => watchers.delete(watcher);
     },
-    /**
-     * The running requests of the peer, for the link. `InFlightRequests` of WIPC has the same rules for a channel that
-     * reports when its output is written. That class would add 117 bytes of gzip.
-     */
-    inFlight: {
-      /** Adds a request. Returns false if too many bytes are in flight, or if too many bytes are unsent. */
-      add(request) {
-        // All bytes of a batch count until its last request has ended.
-        const bytes = arrived.requests > 0 ? 0 : arrived.bytes;
-        if ((bytes && running.size && runningBytes + bytes > MAX_IN_FLIGHT_BYTES) || isOver(MAX_UNWRITTEN_BYTES))
-          return false;
-        runningBytes += bytes;
-        arrived.requests++;
-        running.set(request, arrived);
-        return true;
-      },
-      delete(request) {
-        const message = running.get(request);
-        running.delete(request);
-        if (message && --message.requests === 0) runningBytes -= message.bytes;
-      },
-      clear() {
-        running.clear();
-        runningBytes = 0;
-      },
-      /** Returns an iterator of the items of a stream. It waits while more than `STREAM_BUFFER_BYTES` are unsent. */
-      paced: (items) =>
-        items && {
-          async next() {
-            while (isOver(STREAM_BUFFER_BYTES)) await new Promise((resolve) => setTimer(resolve, DRAIN_CHECK_MS));
-            return items.next();
-          },
-          return: (value) => items.return?.(value),
-        },
-    },
+    inFlight: requests,
   };
   return transport;
 }
