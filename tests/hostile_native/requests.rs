@@ -1,4 +1,4 @@
-//! Requests that try to make a server send or buffer more bytes than the server has received.
+//! Requests that try to make a server send many bytes, or fill its memory.
 
 use std::io::Write;
 use std::time::Duration;
@@ -57,7 +57,7 @@ fn a_name_of_more_than_1_024_characters_is_refused_and_not_repeated() -> Test {
     assert_eq!(answers.len(), 4);
     for answer in answers.iter().map(|answer| if answer.is_array() { &answer[0] } else { answer }) {
         assert_eq!(answer["error"]["code"], -32_600, "{:.200}", answer.to_string());
-        assert!(longest_run(&answer.to_string()) < 2, "{:.200}", answer.to_string());
+        assert!(longest_run_of_x(&answer.to_string()) < 2, "{:.200}", answer.to_string());
     }
     Ok(())
 }
@@ -87,7 +87,7 @@ fn no_error_repeats_more_than_100_characters_of_a_message() -> Test {
     connection.stream.write_all(&frame(&format!("{{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"{long}")))?;
     connection.stream.write_all(format!("{long}\r\n\r\n").as_bytes())?;
     for answer in connection.messages_before_answer()? {
-        assert!(longest_run(&answer.to_string()) <= 100, "{:.300}", answer.to_string());
+        assert!(longest_run_of_x(&answer.to_string()) <= 100, "{:.300}", answer.to_string());
     }
     Ok(())
 }

@@ -52,7 +52,7 @@ describe("wasm that has trapped because its memory is exhausted", () => {
     client.destroy();
   }).timeout(60_000);
 
-  it("ends the calls of another peer, and the requests that this peer still handles get an error response", async () => {
+  it("ends the calls of each other `JSONRPCPeer` of the copy, and answers the requests that it still handles with an error", async () => {
     const copy = await smallCopy();
     const { transport, remoteEnd } = scriptedChannel();
     const otherPeer = new copy.JSONRPCPeer(transport, { timeout: 0 });
@@ -78,7 +78,7 @@ describe("wasm that has trapped because its memory is exhausted", () => {
     otherPeer.destroy();
   }).timeout(60_000);
 
-  it("ends the streams that another peer requests and serves, and notifies the remote end of both", async () => {
+  it("ends the streams that another `JSONRPCPeer` consumes and produces, and the remote end gets a message for each of them", async () => {
     const copy = await smallCopy();
     const { transport, remoteEnd } = scriptedChannel();
     const otherPeer = new copy.JSONRPCPeer(transport, { timeout: 0 });
@@ -213,7 +213,8 @@ describe("wasm that has trapped because its memory is exhausted", () => {
 
 describe("an exhausted stack", () => {
   it("leaves no call pending; the library either still works or reports that its wasm has trapped", async () => {
-    // If a promise is created without free stack, the library cannot handle its rejection, which is then printed.
+    // If a promise is created when the stack is exhausted, the library cannot handle its rejection. The engine reports
+    // this rejection, so `printed` expects such lines.
     await printed(async () => {
       const copy = await freshCopy();
       await copy.default(await wasmBytes());
@@ -237,7 +238,7 @@ describe("an exhausted stack", () => {
       try {
         recurse();
       } catch {
-        // recurse() always throws.
+        // recurse() throws if it has made fewer than 2 000 calls.
       }
       assert.isAbove(calls.length, 0);
       const outcomes = await Promise.allSettled(calls);

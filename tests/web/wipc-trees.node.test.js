@@ -129,7 +129,7 @@ describe("a server that a guest has started", function () {
     await until(() => program.runningProcesses().length === 0, "the server still runs");
   });
 
-  it("gets SIGTERM after its guest was killed, and is killed if it ignores SIGTERM, even if closeTimeout is 0", async () => {
+  it("gets SIGTERM after its guest was killed, and then SIGKILL if it ignores SIGTERM (closeTimeout: 0)", async () => {
     for (const handlesTerm of [true, false]) {
       const program = programOf("a process whose parent has ended", handlesTerm);
       const guest = await guestOf(program, { closeTimeout: 0 });

@@ -37,7 +37,7 @@ pub(crate) trait Agent: Debug + Send {
     /// Fixes the incidents of a request. After [`Run::stopped`] has completed, this method must soon return.
     ///
     /// # Errors
-    /// The error of the request.
+    /// The error with which the server answers the request. After a stop, the server replaces this error.
     fn run<'a>(&'a mut self, run: &'a Run) -> BoxFuture<'a, Result<Outcome, Fault>>;
 
     /// Returns whether the agent can run a request with this configuration. If not, the request starts a new agent.
@@ -49,7 +49,7 @@ pub(crate) trait Agent: Debug + Send {
     fn close(self: Box<Self>, cleanup_files: bool) -> BoxFuture<'static, Cleanup>;
 }
 
-/// The numbers of the incidents of a request, by their results.
+/// The number of incidents of a request with each result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub(crate) fixed: usize,
@@ -179,7 +179,7 @@ pub(crate) struct Cleanup {
     pub(crate) errors: Vec<String>,
 }
 
-/// Returns the error of a run that was stopped. Its caller replaces the error by the reason of the stop.
+/// Returns the error with which an agent ends a run that must end. `run.rs` replaces this error by the reason.
 pub(crate) fn cancelled() -> Fault {
     Fault::new(Code::RequestCancelled, Value::Null)
 }

@@ -105,7 +105,7 @@ fn k14_k31_a_session_in_use_is_answered_with_32016_at_once_on_each_connection() 
 }
 
 #[test]
-fn k16_k17_a_deleted_session_reports_real_counts_and_its_id_can_be_created_again() {
+fn k16_k17_a_deletion_reports_the_counts_of_its_session_and_a_new_session_can_have_the_same_id() {
     let (_server, mut client) = stdio();
     let id = client.generate(&["by-hand"]);
     let (notifications, _) = client.run(id);
@@ -136,7 +136,7 @@ fn k18_an_unknown_session_is_not_deleted() {
 }
 
 #[test]
-fn a_forced_deletion_answers_the_running_request_with_32004_and_leaves_the_file() {
+fn a_forced_deletion_answers_the_running_request_with_32004_and_the_source_file_is_unchanged() {
     let server = servlet_on_socket();
     let (mut one, mut two) = (server.connect(), server.connect());
     let running = one.generate(&["servlet-import"]);

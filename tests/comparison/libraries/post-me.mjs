@@ -1,5 +1,5 @@
-// Adapts post-me to the probes, by its handshakes with their defaults. The caller is the parent of the handshake. The
-// adapter has functions only for features that post-me has.
+// Adapts post-me to the probes. The adapter connects by the handshakes of post-me, with the default options. The caller
+// is the parent of the handshake. The adapter has functions only for features that post-me has.
 
 import { ChildHandshake, ParentHandshake, PortMessenger, WindowMessenger, WorkerMessenger } from "post-me";
 

@@ -4,7 +4,7 @@
 import { connect, createServer } from "node:net";
 import { setTimeout } from "node:timers/promises";
 
-/** The time between two parts of a slow relay, in ms. */
+/** A slow relay passes bytes in small parts. This is the time between two parts, in ms. */
 const PART_MS = 20;
 
 /** `down` and `up` limit the bytes that the relay passes to its clients and to the port, in bytes per second. */
@@ -32,14 +32,14 @@ export async function startRelay(port, { down, up } = {}) {
     try {
       for await (const bytes of from)
         for (let at = 0; at < bytes.length; at += size) {
-          to.write(bytes.subarray(at, at + size));
+          if (!isDropping) to.write(bytes.subarray(at, at + size));
           await setTimeout(PART_MS);
         }
     } catch {
       // The server or the client has ended the connection.
     }
     sockets.delete(from);
-    to.destroy();
+    if (!isDropping) to.destroy();
   }
 
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (near) => {
@@ -52,7 +52,7 @@ export async function startRelay(port, { down, up } = {}) {
   await new Promise((resolve, reject) => server.once("error", reject).listen(0, "127.0.0.1", resolve));
   return {
     port: server.address().port,
-    /** After this call, the relay still reads the bytes and ends of its connections, but drops them. */
+    /** After this call, the relay still reads bytes and FINs, but drops them. */
     drop() {
       isDropping = true;
     },

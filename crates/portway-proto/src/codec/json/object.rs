@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn the_members_of_another_object_may_be_the_first_or_missing() {
+    fn the_members_of_another_object_are_inserted_first_or_last_and_may_be_none() {
         for (part, first, last) in [
             ("{}", r#"{"n":3}"#, r#"{"n":3}"#),
             ("{ }", r#"{"n":3}"#, r#"{"n":3}"#),

@@ -244,7 +244,7 @@ fn a_stored_reply_counts_as_the_bytes_of_its_id_and_error_and_a_fixed_cost() {
 }
 
 #[test]
-fn requests_of_a_batch_are_refused_if_their_replies_exceed_the_limit() {
+fn a_request_is_refused_if_the_replies_to_the_rest_of_its_batch_exceed_the_limit() {
     let mut server = server_within(Profile::GENERIC, 20_000);
     let mut refused = 0;
     for number in 0..1_000 {
@@ -442,7 +442,7 @@ fn the_fast_path_does_not_end_a_request_of_a_batch() {
 }
 
 #[test]
-fn a_counted_request_counts_towards_the_limit_of_bytes_and_its_end_returns_its_id() {
+fn the_bytes_of_begin_counted_request_count_towards_the_limit_and_take_request_returns_the_id() {
     let limits = Limits { in_flight_bytes: 10, ..Limits::DEFAULT };
     let mut server = Connection::<Text>::new(Config::new(Profile::GENERIC).with_limits(limits));
     let first = server.begin_counted_request(&Id::from("a"), 100).expect("nothing else counts yet");
