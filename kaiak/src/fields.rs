@@ -53,7 +53,7 @@ impl<'a> Object<'a> {
         Self { path, members }
     }
 
-    /// Removes the path of the object from the paths of its members.
+    /// Returns the object with an empty path: the paths of its members then begin with their names.
     pub(crate) fn as_root(&self) -> Self {
         Self::new(String::new(), self.members)
     }
@@ -100,7 +100,7 @@ impl<'a> Field<'a> {
         Problem { field: self.path.clone(), details: details.into() }
     }
 
-    /// Returns the problem of a value of another kind.
+    /// Returns the problem that the value is not of the required kind.
     fn must_be(&self, requirement: &str) -> Problem {
         self.problem(format!("must be {requirement}, got {}", kind(self.value)))
     }

@@ -38,7 +38,7 @@ pub(crate) enum Action {
     RenameImport(Vec<Move>),
     /// Replaces text in the lines that the rule has found.
     ReplaceInLines { pattern: Regex, with: String },
-    /// Replaces text in the text that the rule has found.
+    /// Replaces `text` within each text that the rule has found.
     ReplaceInMatches { text: String, with: String },
     /// Deletes the lines that the rule has found.
     DeleteLines,
