@@ -110,7 +110,7 @@ impl<'a> Field<'a> {
         Ok(Object { path: self.path.clone(), members })
     }
 
-    /// Returns the elements of an array, whose length must be in the range.
+    /// Returns the elements of an array. Their number must be in the range.
     pub(crate) fn array(&self, lengths: RangeInclusive<usize>) -> Result<Vec<Self>, Problem> {
         let elements = self.value.and_then(Value::as_array).ok_or_else(|| self.must_be("an array"))?;
         if !lengths.contains(&elements.len()) {

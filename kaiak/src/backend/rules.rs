@@ -54,7 +54,7 @@ impl Backend for RulesBackend {
         if is_set("permissions.tool_permissions") {
             let used = [tool::READ_FILE, tool::WRITE_FILE];
             let permissions = configured.configuration.permissions.tool_permissions.0.keys();
-            let unused = permissions.filter(|name| !used.contains(&name.as_str()) && !is_default(name));
+            let unused = permissions.filter(|name| !used.contains(&name.as_str()) && !is_unused_default(name));
             warnings.extend(unused.map(|name| {
                 format!("permissions.tool_permissions.{name} has no effect: the backend `rules` has no such tool")
             }));
@@ -68,8 +68,9 @@ impl Backend for RulesBackend {
     }
 }
 
-/// Returns whether the defaults name a tool. A client that sends all permissions of the contract needs no warning.
-fn is_default(name: &str) -> bool {
+/// Returns whether a tool is one of the defaults, but not a tool of this backend. A client that sends all default
+/// permissions needs no warning.
+fn is_unused_default(name: &str) -> bool {
     matches!(name, tool::SHELL_COMMAND | tool::WEB_SEARCH)
 }
 

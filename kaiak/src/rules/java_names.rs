@@ -122,7 +122,7 @@ pub(crate) enum Fate {
     Mixed,
 }
 
-/// Returns the fate of an import, whose name does not include the wildcard.
+/// Returns the fate of an import. `name` does not include the wildcard.
 pub(crate) fn fate(name: &str, is_wildcard: bool) -> Fate {
     if is_wildcard && MIXED.contains(&name) {
         return Fate::Mixed;

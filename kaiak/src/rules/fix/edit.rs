@@ -19,7 +19,7 @@ pub(super) struct Fixed {
     pub(super) path: RelativePath,
     /// The greatest risk of the fixes that have changed something.
     pub(super) risk: Option<Risk>,
-    /// The numbers of the lines that have changed, as they were before the fixes.
+    /// The lines that have changed, by their numbers before the fixes.
     pub(super) changed: BTreeSet<u32>,
     /// The lines that the fixes have not changed, with the reasons. A place without a line has no number.
     pub(super) left: BTreeMap<Option<u32>, String>,
@@ -213,7 +213,8 @@ fn new_name(import: &Import, moves: &[Move], options: FixOptions) -> Result<(usi
     Ok((best.from.split('.').count(), best.to.clone()))
 }
 
-/// Returns the part of `name` after `prefix` and a dot, or an empty text if they are equal.
+/// Returns the part of `name` after `prefix` and a dot, or an empty text if both are equal. Returns `None` if `name` is
+/// neither `prefix` nor below it.
 fn rest<'a>(name: &'a str, prefix: &str) -> Option<&'a str> {
     let rest = name.strip_prefix(prefix)?;
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix('.') }

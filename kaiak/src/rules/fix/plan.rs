@@ -12,7 +12,7 @@ use crate::rules::finder::{scan_files, too_slow};
 use crate::rules::ruleset::{Rule, RuleSet};
 use crate::workspace::{ErrorKind, RelativePath, Workspace, WorkspaceError};
 
-/// The rule whose places are fixed, and the places.
+/// The places to fix: those of one rule in all files, in one file, or on one line.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
     /// The id of the rule.
