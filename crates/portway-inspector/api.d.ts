@@ -7,7 +7,8 @@
 // and removes the texts that `Dropped` names.
 //
 // Times are integers in microseconds since 1970-01-01 UTC, as in a record. Durations are in microseconds, too. Lengths
-// on the screen are in CSS pixels. A function throws only if an argument has a wrong type. No record makes it throw.
+// on the screen are in CSS pixels. A function throws only if an argument has a wrong type. No record makes a function
+// throw.
 //
 // The usual cycle of the page, once per frame:
 //
@@ -82,7 +83,7 @@ export interface Options {
   preferPending: boolean;
   /** Whether rows with a batch are dropped last. Default: false. */
   preferBatches: boolean;
-  /** The number of rows that are dropped at a time if all rows are preferred. Default: 1. */
+  /** The number of rows that are dropped at a time if only rows to drop last remain. Default: 1. */
   dropChunkSize: number;
   /** `heuristic`: long messages, large batches and findings make a row higher. `fixed`: all rows are equally high. */
   rowHeight: "heuristic" | "fixed";
@@ -283,7 +284,7 @@ export interface PendingCall {
 }
 
 export interface MethodStatistics {
-  /** The method. `null` combines all methods beyond the first 1 000. */
+  /** The method. `null` combines the methods that are not among the first 1 000 pairs of a link and a method. */
   readonly method: string | null;
   /** Calls, without notifications. */
   readonly calls: number;

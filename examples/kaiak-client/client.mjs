@@ -3,7 +3,7 @@
 //     node client.mjs INCIDENTS WORKSPACE -- kaiak serve --stdio --rules DIR
 //     node client.mjs INCIDENTS WORKSPACE --socket PATH
 //
-// INCIDENTS is a file of the command `kaiak find`: one incident per line.
+// INCIDENTS is a file with the output of `kaiak find`: one incident per line.
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";

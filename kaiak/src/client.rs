@@ -12,8 +12,8 @@ use serde_json::Value;
 
 use crate::fault::{Code, Fault};
 
-/// The time between two checks whether a client has left. It is shorter than the grace of a link, so that a client that
-/// still reads receives the response.
+/// The time between two checks whether the input of a client has ended. The client may still read: it receives the
+/// response, because this time is shorter than the grace of its link.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Returns the limits of a connection. The server calls no method of its clients, and [`has_left`] relies on this.
@@ -52,10 +52,10 @@ pub(crate) struct OpenRequest {
 }
 
 impl OpenRequests {
-    /// Adds a request. A notification has no id, and `None` is returned.
+    /// Adds a request. Returns `None` for a notification, which has no id.
     ///
     /// # Errors
-    /// -32600 if another open request has the id, because their responses would have the same id.
+    /// -32600 if another open request has the id, because the client could not tell the two responses apart.
     pub(crate) fn begin(&self, context: &Context) -> Result<Option<OpenRequest>, Fault> {
         let Some(id) = context.id() else { return Ok(None) };
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -65,7 +65,7 @@ pub(crate) struct PermissionsSection {
 }
 
 impl Configuration {
-    /// Returns the defaults, with the working directory of this process as the workspace.
+    /// Returns the defaults. The workspace is `working_dir`.
     pub(crate) fn defaults(working_dir: PathBuf) -> Self {
         let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
         Self {
@@ -116,7 +116,7 @@ pub(crate) fn configure(
     Ok(configured)
 }
 
-/// Checks the size of a configuration. Several requests can add tools and permissions, and each result has all of them.
+/// Checks the size of a configuration. Each request can add permissions, and each result contains all of them.
 ///
 /// # Errors
 /// -32014.
@@ -263,7 +263,7 @@ fn nullable<'a, T>(
 fn working_dir(field: &Field<'_>) -> Result<PathBuf, Problem> {
     let text = field.string(1..=MAX_PATH_CHARS)?;
     let problem = |problem: &str| field.problem(format!("Directory '{}' {problem}", echo(text)));
-    // An absolute path has an unambiguous meaning after a change of the working directory.
+    // An absolute path does not depend on the working directory of this process.
     let path = absolute(text).map_err(|_| problem("is not a valid path"))?;
     match path.metadata() {
         Ok(metadata) if metadata.is_dir() => Ok(path),

@@ -53,7 +53,7 @@ impl<'a> Object<'a> {
         Self { path, members }
     }
 
-    /// Removes the path of the object from the paths of its members.
+    /// Returns the object with an empty path: the paths of its members then begin with their names.
     pub(crate) fn as_root(&self) -> Self {
         Self::new(String::new(), self.members)
     }
@@ -100,7 +100,7 @@ impl<'a> Field<'a> {
         Problem { field: self.path.clone(), details: details.into() }
     }
 
-    /// Returns the problem of a value of another kind.
+    /// Returns the problem that the value is not of the required kind.
     fn must_be(&self, requirement: &str) -> Problem {
         self.problem(format!("must be {requirement}, got {}", kind(self.value)))
     }
@@ -110,7 +110,7 @@ impl<'a> Field<'a> {
         Ok(Object { path: self.path.clone(), members })
     }
 
-    /// Returns the elements of an array, whose length must be in the range.
+    /// Returns the elements of an array. Their number must be in the range.
     pub(crate) fn array(&self, lengths: RangeInclusive<usize>) -> Result<Vec<Self>, Problem> {
         let elements = self.value.and_then(Value::as_array).ok_or_else(|| self.must_be("an array"))?;
         if !lengths.contains(&elements.len()) {

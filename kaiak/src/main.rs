@@ -37,6 +37,7 @@ fn main() -> ExitCode {
 
 fn run(command: &Command) -> Result<(), Failure> {
     match command {
+        // `main` has already handled this command.
         Command::Serve(_) => Ok(()),
         Command::Version => Ok(writeln!(stdio::stdout(), "kaiak {}", env!("CARGO_PKG_VERSION"))?),
         Command::Find(arguments) => find::run(arguments),

@@ -155,12 +155,16 @@ impl Drop for Waiting<'_> {
 
 /// Stops the run of a session when the handler of its request is dropped: after a cancellation, and at the end of the
 /// link.
-struct StopOnDrop(Arc<Session>, bool);
+struct StopOnDrop {
+    session: Arc<Session>,
+    /// False after the run has ended by itself.
+    is_armed: bool,
+}
 
 impl Drop for StopOnDrop {
     fn drop(&mut self) {
-        if self.1 {
-            self.0.stop(Stop::Cancelled);
+        if self.is_armed {
+            self.session.stop(Stop::Cancelled);
         }
     }
 }
@@ -181,7 +185,7 @@ pub(crate) async fn generate_fix(
     }
     let session = server.sessions.get_or_create(&request.session_id)?;
     let lease = session.acquire(&context).await?;
-    let mut guard = StopOnDrop(Arc::clone(&session), true);
+    let mut guard = StopOnDrop { session: Arc::clone(&session), is_armed: true };
     let request_id = format!("req-{}", Uuid::new_v4());
     let session_id = request.session_id.as_str().to_owned();
     let run = Run {
@@ -198,7 +202,7 @@ pub(crate) async fn generate_fix(
     let (sender, result) = oneshot::channel();
     tokio::spawn(run_to_end(Arc::clone(server), run, lease, sender));
     let result = result.await.unwrap_or_else(|_| Err(Fault::reason(Code::Internal, "run-failed", "the run failed")));
-    guard.1 = false;
+    guard.is_armed = false;
     result
 }
 
@@ -243,7 +247,7 @@ async fn run_until_deadline(server: &Server, run: &Run, lease: &Lease) -> Result
     let stop = *run.stop.borrow();
     match (stop, result) {
         (Some(why), _) => Err(stop_fault(why, run)),
-        // Without a stop, a run ends in this way only if the client of its question has left.
+        // Without a stop, a run ends with this error only if the client of its question has left.
         (None, Some(Err(fault))) if fault.code == Code::RequestCancelled => {
             let details = "a question had no answer, because the input of the client has ended";
             Err(Fault::reason(Code::RequestCancelled, "client-left", details))
@@ -253,15 +257,15 @@ async fn run_until_deadline(server: &Server, run: &Run, lease: &Lease) -> Result
     }
 }
 
-/// Starts the agent if the session has none, and runs it.
+/// Runs the agent of the session. If the session has no usable agent, starts one first.
 async fn work(server: &Server, run: &Run, lease: &Lease) -> Result<Outcome, Fault> {
     let session = &lease.session;
-    let mut place = session.agent.lock().await;
-    if let Some(agent) = place.take_if(|agent| !agent.is_usable(&run.configuration)) {
+    let mut slot = session.agent.lock().await;
+    if let Some(agent) = slot.take_if(|agent| !agent.is_usable(&run.configuration)) {
         agent.close(true).await;
     }
     let is_new = session.state() == State::Creating;
-    let agent = match &mut *place {
+    let agent = match &mut *slot {
         Some(agent) => agent,
         empty => {
             session.become_state(State::Creating);
@@ -273,7 +277,7 @@ async fn work(server: &Server, run: &Run, lease: &Lease) -> Result<Outcome, Faul
                     empty.insert(agent)
                 }
                 Err(fault) => {
-                    // A session that was never ready does not exist for the client.
+                    // The session was never ready. It is removed, as if it had not been created.
                     if is_new {
                         server.sessions.remove(session);
                     }

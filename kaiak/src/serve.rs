@@ -22,7 +22,8 @@ use crate::limits::{self, MAX_BLOCKING_THREADS};
 use crate::rules::RuleSet;
 use crate::server::{Server, ServerOptions};
 
-/// The method of a cancellation. If its params are valid, it is not a notification for handlers.
+/// The method of a cancellation. The library handles a cancellation with valid params. With invalid params, it is an
+/// unknown notification.
 const CANCEL: &str = Profile::KAIAK.cancel.method;
 
 /// The default time of a question, in seconds.
@@ -34,7 +35,7 @@ pub const MAX_SESSIONS: u32 = limits::MAX_SESSIONS;
 /// The options of the command.
 #[derive(Debug)]
 pub struct Options {
-    /// The place where clients connect.
+    /// The transport to the clients.
     pub transport: ServeTransport,
     /// The backend.
     pub backend: BackendOptions,
@@ -46,7 +47,7 @@ pub struct Options {
     pub log_level: String,
 }
 
-/// The place where clients connect.
+/// The transport to the clients.
 #[derive(Debug)]
 pub enum ServeTransport {
     /// Standard input and output, for one client.
@@ -58,7 +59,7 @@ pub enum ServeTransport {
 /// The backend with its options.
 #[derive(Debug)]
 pub enum BackendOptions {
-    /// Rules in these folders.
+    /// Rules in these folders and files.
     Rules(Vec<PathBuf>),
     /// An agent of the Agent Client Protocol: the program and its arguments.
     Acp {

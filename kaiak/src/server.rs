@@ -34,7 +34,7 @@ pub(crate) struct Server {
     is_ending: AtomicBool,
 }
 
-/// The options of the command line that the commands use.
+/// The options of the command line that apply to all backends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ServerOptions {
     pub(crate) interaction_timeout: Duration,

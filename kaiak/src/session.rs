@@ -1,4 +1,4 @@
-//! Sessions: their states, and the lock that a running request has.
+//! Sessions: their states, and their locks. A running request holds the lock of its session.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
@@ -51,7 +51,7 @@ impl State {
 /// The reason why a running request must end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// The client has cancelled the request, or its link has ended.
+    /// The client has cancelled the request, or the link of the client has ended.
     Cancelled,
     /// The session is deleted with `force`.
     Terminated,
@@ -74,15 +74,16 @@ pub(crate) struct Session {
     pub(crate) id: SessionId,
     /// The number of messages that the requests of the session have sent.
     pub(crate) messages: Arc<AtomicU64>,
-    /// The agent, after its start. A running request has this lock.
+    /// The agent, after its start. A running request holds this mutex.
     pub(crate) agent: tokio::sync::Mutex<Option<Box<dyn Agent>>>,
-    lock: Mutex<Lock>,
+    inner: Mutex<Inner>,
     /// Changes when a request ends.
     ended: watch::Sender<()>,
 }
 
+/// The part of a session that changes.
 #[derive(Debug)]
-struct Lock {
+struct Inner {
     state: State,
     open_questions: usize,
     run: Option<ActiveRun>,
@@ -147,12 +148,12 @@ impl Session {
             id,
             messages: Arc::default(),
             agent: tokio::sync::Mutex::default(),
-            lock: Mutex::new(Lock { state: State::Creating, open_questions: 0, run: None }),
+            inner: Mutex::new(Inner { state: State::Creating, open_questions: 0, run: None }),
             ended: watch::Sender::new(()),
         }
     }
 
-    /// Locks the session for a request. Waits while a request that was stopped ends.
+    /// Locks the session for a request. If an earlier request was stopped and has not ended yet, waits for its end.
     ///
     /// # Errors
     /// -32016 if a request runs, -32004 if the session is being deleted, and -32005 if a stopped request does not end.
@@ -173,7 +174,7 @@ impl Session {
         })
     }
 
-    /// Locks the session. Returns `None` while a request that was stopped ends.
+    /// Locks the session. Returns `None` if an earlier request was stopped and has not ended yet.
     fn try_acquire(self: &Arc<Self>, context: &Context) -> Result<Option<Lease>, Fault> {
         let mut lock = self.lock();
         if lock.state == State::Terminated {
@@ -251,12 +252,12 @@ impl Session {
         Fault::new(Code::SessionInUse, data)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Lock> {
-        self.lock.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Lock {
+impl Inner {
     fn become_state(&mut self, next: State) {
         if self.state.may_become(next) {
             self.state = next;

@@ -38,7 +38,7 @@ pub(crate) enum Content {
         operation: String,
         parameters: Value,
         status: ToolStatus,
-        /// Null until the tool has ended.
+        /// Not null only if the status is `completed` or `failed`.
         result: Option<ToolResult>,
     },
     UserInteraction {

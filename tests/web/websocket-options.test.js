@@ -6,7 +6,7 @@ import { JSONRPCClient } from "./support/portway.js";
 import { rejection, until } from "./support/outcomes.js";
 
 const url = "ws://127.0.0.1:9/";
-const never = () => {};
+const noop = () => {};
 
 /** Checks that `run` throws an error of this class with exactly this text. */
 function throws(run, Class, text) {
@@ -65,7 +65,7 @@ describe("webSocketTransport", () => {
   it("throws if an option is misspelled, and lists the options", () => {
     const list = "WebSocket,protocols,first,connectTimeout,heartbeat,maxMessage,queueNotifications,reconnect";
     throws(
-      () => webSocketTransport(url, { ...sockets, onsession: never }),
+      () => webSocketTransport(url, { ...sockets, onsession: noop }),
       TypeError,
       `unknown option "onsession"; expected one of ${list},shouldReconnect,onSession,onLost,onRetry,onEnd`,
     );
@@ -73,7 +73,7 @@ describe("webSocketTransport", () => {
 
   it("throws if the options are not an object, or if the URL is missing or no URL", () => {
     throws(() => webSocketTransport(url, null), TypeError, "options must be an object, got null");
-    throws(() => webSocketTransport(url, never), TypeError, "options must be an object, got function");
+    throws(() => webSocketTransport(url, noop), TypeError, "options must be an object, got function");
     for (const [value, type] of [
       [undefined, "undefined"],
       [{}, "object"],
@@ -352,10 +352,10 @@ describe("subscribe", () => {
       [[client, { ...options, method: undefined }], "method must be a string, got undefined"],
       [[client, { ...options, notification: undefined }], "notification must be a string, got undefined"],
       [[client, { ...options, onGap: 5 }], "onGap must be a function, got number"],
-      [[client, { ...options, unsubscribe: never }], "unsubscribe must be a string, got function"],
+      [[client, { ...options, unsubscribe: noop }], "unsubscribe must be a string, got function"],
       [[client, { ...options, signal: {} }], "signal.addEventListener must be a function, got undefined"],
       [
-        [client, { ...options, signal: { addEventListener: never } }],
+        [client, { ...options, signal: { addEventListener: noop } }],
         "signal.removeEventListener must be a function, got undefined",
       ],
       [[client, { ...options, signal: 5 }], "signal must be an object, got number"],

@@ -31,7 +31,7 @@ async function startServer(change) {
   return { ...server, port };
 }
 
-/** Opens a socket to the server, whose messages are stored in `received`. */
+/** Opens a socket to the server. `received` has the messages from the server. */
 async function open(port, options) {
   const socket = new WebSocket(`ws://127.0.0.1:${port}`, options);
   afterThisTest(() => socket.terminate());

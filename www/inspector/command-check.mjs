@@ -27,7 +27,7 @@ await suite.test("the package of the command contains the page", async () => {
   assert.ok(built.includes("index.html"));
   const page = packed.filter((path) => path.startsWith("page/") && path !== "page/README.md");
   assert.deepEqual(page.sort(), built.map((path) => `page/${path}`).sort());
-  // The package has the files of the folder `page`, so these must be the built ones.
+  // The package contains the files of crates/portway-cli/page. They must equal the built files.
   for (const path of built) {
     const [packaged, fresh] = ["crates/portway-cli/page", "www/inspector/dist"].map((folder) =>
       join(root, folder, path),

@@ -92,6 +92,7 @@ struct Kaiak<'a> {
 }
 
 impl Kaiak<'_> {
+    /// Reads a file of the folder. Returns `None` if the file does not exist.
     fn json<T: for<'de> Deserialize<'de>>(&self, name: &str) -> Result<Option<T>> {
         let path = self.folder.join(name);
         if !path.exists() {
@@ -243,8 +244,8 @@ impl Kaiak<'_> {
     }
 }
 
-/// Returns the path and the line of a change in a line without an incident. An added or removed line, or file, is such
-/// a change too.
+/// Describes a change in a line without an incident by its path and its line. An added or removed line or file is such
+/// a change, too.
 fn change_outside(
     before: &BTreeMap<PathBuf, Vec<u8>>,
     after: &BTreeMap<PathBuf, Vec<u8>>,

@@ -24,7 +24,7 @@ pub fn import(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
     let result = imported(text);
     check(text, &result);
-    // A file of the records is read as it is.
+    // A file that consists of these records is read without a change.
     if !result.lines.is_empty() {
         let again = imported(&result.lines);
         assert_eq!((again.format, again.problems.as_slice()), (Format::Records, [].as_slice()), "{}", result.lines);
@@ -40,7 +40,7 @@ fn check(text: &str, result: &Imported) {
     let mut inspector = Inspector::new(Options::default());
     for line in result.lines.lines() {
         let Ok(members) = serde_json::from_str::<Members<'_>>(line) else {
-            // serde_json rejects repeated members, and the names of links with a lone surrogate.
+            // serde_json rejects repeated members, and the ids of links with a lone surrogate.
             assert_eq!(result.format, Format::Records, "{line}");
             continue;
         };

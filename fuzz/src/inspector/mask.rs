@@ -33,12 +33,12 @@ pub fn mask(bytes: &[u8]) {
     }
 }
 
-/// Returns whether the beginning of a secret shows that it is a secret: the text ends after the secret's first byte,
-/// and after the prefix of a string in an array.
+/// Returns whether the text before `end` shows that the value at `start` is a secret. This text must contain the first
+/// byte of the value. For a string in an array, this text must also contain the prefix [`SECRET_PREFIX`].
 fn is_known(text: &str, start: usize, end: usize) -> bool {
     let Some(begin) = text.get(start..end).filter(|begin| !begin.is_empty()) else { return false };
     let before = text.get(..start).unwrap_or_default().trim_end();
-    // A member has a colon before its value. The other secrets are strings in arrays, and the values of pairs.
+    // A member has a colon before its value. Of the other secrets, only those with the prefix are checked.
     if before.ends_with(':') {
         return true;
     }

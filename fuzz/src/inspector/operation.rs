@@ -6,7 +6,8 @@ use portway_inspector::record::{Direction, RecordKind};
 /// An operation on an inspector.
 #[derive(Debug)]
 pub enum Operation<'t> {
-    /// `>`, `<`: a message on the current link. `(`, `)`: the same, without its end.
+    /// `>`: a message that is sent on the current link. `<`: a message that is received. `(`, `)`: the same, without
+    /// the end of the message. A line that begins with any other character is like `>`.
     Message {
         direction: Direction,
         text: &'t str,
@@ -35,7 +36,8 @@ pub enum Operation<'t> {
         name: char,
         is_on: bool,
     },
-    /// `m`, `i`, `t`, `e`, `v`, `w`: the members of the filter.
+    /// The members of the filter. `m`: the method. `i`: the id. `t`: the tab. `e`: only errors. `v`: only invalid
+    /// messages. `w`: only pending calls.
     Filter {
         name: char,
         value: &'t str,

@@ -111,7 +111,7 @@ impl AgentProcess {
 
     /// Returns whether the agent has ended, or has closed its output.
     pub(super) fn has_ended(&self) -> bool {
-        // The link owns the sender, and drops it at its end.
+        // The handlers of the link own the sender. They are dropped when the link ends.
         self.events.is_closed()
     }
 
@@ -246,7 +246,7 @@ impl Default for Stderr {
 
 impl Stderr {
     async fn read(self: Arc<Self>, pipe: ChildStderr) {
-        /// Bytes of the buffer. Each idle session has one.
+        /// The size of the buffer. It is small, because each idle session has such a buffer.
         const BUFFER_BYTES: usize = 1_024;
         let mut reader = BufReader::with_capacity(BUFFER_BYTES, pipe);
         let mut line = Vec::new();

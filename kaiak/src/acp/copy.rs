@@ -17,8 +17,9 @@ use crate::workspace::{ErrorKind, RelativePath, Workspace, WorkspaceError};
 #[derive(Debug)]
 pub(super) struct PrivateCopy {
     folder: TempDir,
-    /// The folder without links, in which the agent works.
+    /// The path of the folder, without links. The agent works in this folder.
     root: PathBuf,
+    /// The folder as a workspace.
     files: Workspace,
     /// The hashes of the files as they are in the workspace.
     hashes: Mutex<BTreeMap<RelativePath, u64>>,
@@ -27,10 +28,10 @@ pub(super) struct PrivateCopy {
 /// The changes of an agent in its copy.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
-    /// The proposals, and the errors of changes that cannot be proposed. One reason is that a file of the workspace is
-    /// not as it was copied.
+    /// The proposals, and the errors of changes that cannot be proposed, for example because the file of the workspace
+    /// has changed after it was copied.
     pub(super) changes: Vec<Result<Proposal, WorkspaceError>>,
-    /// New files that the patterns of the workspace exclude, or whose paths are invalid.
+    /// New files that the patterns of the workspace exclude, and files and folders that could not be searched.
     pub(super) excluded: Vec<String>,
 }
 
@@ -137,10 +138,10 @@ impl PrivateCopy {
         }
     }
 
-    /// Converts a path of the agent: relative, in the copy, or in the workspace.
+    /// Converts a path of the agent: a relative path, or an absolute path in the copy or in the workspace.
     ///
     /// # Errors
-    /// If the path leads out of the copy.
+    /// If the path is another absolute path, contains `..`, names no file, or is not UTF-8.
     pub(super) fn resolve(&self, path: &str, workspace: &Workspace) -> Result<RelativePath, WorkspaceError> {
         let path = Path::new(path);
         let denied = |message| WorkspaceError::new(ErrorKind::Denied, path.to_string_lossy(), message);
@@ -184,7 +185,7 @@ impl PrivateCopy {
         self.hashes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Removes the copy. Returns the number of removed files.
+    /// Removes the copy, or keeps it if `cleanup_files` is false. Returns the number of removed files.
     pub(super) fn remove(self, cleanup_files: bool) -> Cleanup {
         if !cleanup_files {
             tracing::info!("the private copy {} is kept", self.folder.keep().display());

@@ -123,7 +123,7 @@ impl AcpAgent {
         }
         let (mut outcome, mut failed_files) = (Outcome::default(), FailedFiles::default());
         let fixed = self.fix_incidents(run, &workspace, &mut outcome, &mut failed_files).await;
-        // A request that was stopped or has failed may have applied changes before.
+        // Before a request was stopped or has failed, it may have applied changes.
         outcome.send_summary(run, "acp").await;
         fixed?;
         failed_files.result(run, outcome)
@@ -268,7 +268,7 @@ impl AcpAgent {
     /// Restores a file of the copy whose change is not applied.
     ///
     /// # Errors
-    /// -32603 if the file cannot be restored. The agent is then started again, with a new copy.
+    /// -32603 if the file cannot be restored. The next request then starts the agent again, with a new copy.
     fn restore(&mut self, change: &Proposal) -> Result<(), Fault> {
         self.copy.restore(change).map_err(|error| self.lost_copy(&error))
     }

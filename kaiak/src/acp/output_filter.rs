@@ -1,7 +1,7 @@
 //! Removes text before messages from the output of an agent.
 //!
-//! Agents print banners, and terminals insert escape sequences before the first byte of a line. A message is a JSON
-//! object, so all bytes of a line before its first `{` are dropped.
+//! Agents print banners, and escape sequences for terminals, also in the line of a message. A message is a JSON object,
+//! so all bytes of a line before its first `{` are dropped. A line without `{` is dropped as a whole.
 
 use std::io;
 use std::pin::Pin;

@@ -1,7 +1,7 @@
 //! The messages of the Agent Client Protocol (version 1) that the server uses.
 //!
-//! The types are lenient: an unknown kind of update is a value, and an unexpected member has no effect. Agents of other
-//! versions then still work.
+//! The types are lenient, so that agents of other versions work: an unknown kind of update becomes [`Update::Other`],
+//! and an unexpected member has no effect.
 
 use serde_json::{Value, json};
 
@@ -82,7 +82,7 @@ pub(super) enum Update {
     Other,
 }
 
-/// The present members of a tool.
+/// The members of a tool that an update contains.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ToolUpdate {
     pub(super) id: String,

@@ -54,7 +54,7 @@ impl Backend for RulesBackend {
         if is_set("permissions.tool_permissions") {
             let used = [tool::READ_FILE, tool::WRITE_FILE];
             let permissions = configured.configuration.permissions.tool_permissions.0.keys();
-            let unused = permissions.filter(|name| !used.contains(&name.as_str()) && !is_default(name));
+            let unused = permissions.filter(|name| !used.contains(&name.as_str()) && !is_unused_default(name));
             warnings.extend(unused.map(|name| {
                 format!("permissions.tool_permissions.{name} has no effect: the backend `rules` has no such tool")
             }));
@@ -68,8 +68,9 @@ impl Backend for RulesBackend {
     }
 }
 
-/// Returns whether the defaults name a tool. A client that sends all permissions of the contract needs no warning.
-fn is_default(name: &str) -> bool {
+/// Returns whether a tool is one of the defaults, but not a tool of this backend. A client that sends all default
+/// permissions needs no warning.
+fn is_unused_default(name: &str) -> bool {
     matches!(name, tool::SHELL_COMMAND | tool::WEB_SEARCH)
 }
 
@@ -99,7 +100,7 @@ struct RulesRun<'a> {
     /// The answer to the question whether files may be read.
     may_read: Option<bool>,
     failed_files: FailedFiles,
-    /// The paths that were not searched, and were reported.
+    /// The paths that were reported as not searched.
     skipped: BTreeSet<String>,
 }
 
@@ -178,7 +179,8 @@ impl<'a> RulesRun<'a> {
         }
         if !proposals.is_empty() {
             self.report_skipped(&problems).await;
-            self.count_tool_call(2)?;
+            // The search and the write are two calls.
+            self.check_tool_calls(2)?;
             let fixed = self.write(incident, proposals).await?;
             let is_whole = left.is_empty() && blocked.is_empty();
             return Ok(if fixed == Fixed::Yes && !is_whole { Fixed::InPart } else { fixed });
@@ -243,7 +245,7 @@ impl<'a> RulesRun<'a> {
         Ok(may_read)
     }
 
-    /// Plans the fix of an incident. Returns `None` if the incident cannot be fixed, which was reported.
+    /// Plans the fix of an incident. If the incident cannot be fixed, reports the reason and returns `None`.
     async fn plan(&self, incident: &Incident) -> Result<Option<FixPlan>, Fault> {
         let (rules, workspace) = (Arc::clone(&self.rules), Arc::clone(&self.workspace));
         let (rule_id, uri, line) = (incident.rule_id.clone(), incident.uri.clone(), incident.line_number);
@@ -382,8 +384,8 @@ impl<'a> RulesRun<'a> {
         Ok((applied, errors))
     }
 
-    /// Checks the limit of tool calls of one incident.
-    fn count_tool_call(&self, calls: u64) -> Result<(), Fault> {
+    /// Checks that an incident may need this number of tool calls.
+    fn check_tool_calls(&self, calls: u64) -> Result<(), Fault> {
         let max = self.run.configuration.tools.max_tool_calls;
         if calls > max { Err(exhausted("tools.max_tool_calls", max)) } else { Ok(()) }
     }
@@ -423,7 +425,7 @@ impl<'a> RulesRun<'a> {
 }
 
 /// Returns the indices of the incidents in the order in which they are fixed. The incidents of one file are fixed from
-/// its end, because a fix may move the lines after it.
+/// its end, because a fix may move the lines below its place.
 fn order(incidents: &[Incident]) -> Vec<usize> {
     let mut by_file: HashMap<&str, Vec<(u32, usize)>> = HashMap::new();
     for (index, incident) in incidents.iter().enumerate() {

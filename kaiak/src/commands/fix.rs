@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &FixArguments) -> Result<(), Failure> {
 /// the proposals.
 fn apply(proposals: &[Proposal], workspace: &Workspace, report: &Report) -> Vec<Result<(), WorkspaceError>> {
     let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    // The number of the file that the progress names. Threads reach their progress in any order.
+    // The index of the file that the progress names. A file with a lower index does not replace it.
     let shown = Mutex::new(0);
     thread::scope(|scope| {
         for _ in 0..WRITERS.min(proposals.len()) {

@@ -35,8 +35,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Returns the part of the last line of a command that has the number of binary files. Without such files, the part is
-/// empty.
+/// Returns the end of the summary, which has the number of binary files. Without binary files, it is empty.
 fn binary_files(count: usize) -> String {
     match count {
         0 => String::new(),

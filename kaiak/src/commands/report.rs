@@ -25,7 +25,7 @@ impl Report {
         self.print("warning: ", warning);
     }
 
-    /// Prints a line of the result.
+    /// Prints the summary.
     pub(crate) fn note(&self, note: &impl Display) {
         self.print("", note);
     }

@@ -64,7 +64,7 @@ impl ServeArguments {
     /// Converts the arguments.
     ///
     /// # Errors
-    /// If an argument does not fit the backend. The text names the remedy.
+    /// If an argument does not fit the backend, or if an argument of the backend is missing.
     fn options(self) -> Result<Options, &'static str> {
         let mut agent = self.agent.into_iter();
         let backend = match (self.backend, agent.next()) {

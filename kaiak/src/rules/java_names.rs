@@ -102,14 +102,14 @@ const JAVA_SE: &[&str] = &[
     "javax.xml.xpath",
 ];
 
-/// Packages below `javax` that belong to no Java SE, and that Jakarta EE does not have under a new name: annotations of
-/// JSR 305, and JAXR and JAX-RPC, which Jakarta EE 9 has removed.
+/// Packages below `javax` that do not belong to Java SE and have no new name in Jakarta EE: annotations of JSR 305, and
+/// JAXR and JAX-RPC, which Jakarta EE 9 has removed. The packages below them have no new name either.
 const NOT_MOVED: &[&str] =
     &["javax.annotation.concurrent", "javax.annotation.meta", "javax.xml.registry", "javax.xml.rpc"];
 
-/// Packages whose wildcard import stays: some of the classes in them or below them move, and others do not. The classes
-/// of JSR 305 are in `javax.annotation` too. `javax.security`, `javax.management` and `javax.ws` have no own classes
-/// that move.
+/// Packages whose wildcard imports stay, because only some of the classes in them or below them move.
+/// `javax.annotation` also has the classes of JSR 305, which do not move. Of `javax.security`, `javax.management` and
+/// `javax.ws`, only packages below them move.
 const MIXED: &[&str] = &["javax.annotation", "javax.management", "javax.security", "javax.ws", "javax.xml"];
 
 /// The fate of an import when `javax` moves to `jakarta`.
@@ -122,7 +122,7 @@ pub(crate) enum Fate {
     Mixed,
 }
 
-/// Returns the fate of an import, whose name does not include the wildcard.
+/// Returns the fate of an import. `name` does not include the wildcard.
 pub(crate) fn fate(name: &str, is_wildcard: bool) -> Fate {
     if is_wildcard && MIXED.contains(&name) {
         return Fate::Mixed;

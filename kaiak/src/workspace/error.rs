@@ -33,7 +33,7 @@ pub enum ErrorKind {
     Io,
 }
 
-/// An operation on a file of a workspace that was not executed.
+/// The reason why an operation on a file of a workspace was not executed.
 #[derive(Clone, Debug)]
 pub struct WorkspaceError {
     kind: ErrorKind,

@@ -110,7 +110,8 @@ impl Workspace {
     }
 
     /// Returns the regular files that the patterns select, in the order of their paths. Links are not followed. Files
-    /// whose path is not UTF-8 or is too long, and folders that cannot be read, are omitted and named in `problems`.
+    /// and folders whose paths are not UTF-8 or are too long, and folders that cannot be read or are too deep, are
+    /// omitted and named in `problems`.
     ///
     /// # Errors
     /// If the root cannot be read.

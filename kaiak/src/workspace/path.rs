@@ -73,8 +73,8 @@ fn shown(path: &str) -> String {
     }
 }
 
-/// Resolves `path` in the workspace whose root is `root`, without links. `path` is absolute, relative to the root, or a
-/// `file` URI.
+/// Resolves `path`, which is absolute, relative to `root`, or a `file` URI. `root` is the root of the workspace, in
+/// which no component is a link.
 pub(super) fn resolve(root: &Path, path: &str) -> Result<RelativePath, WorkspaceError> {
     let denied = |message: &str| WorkspaceError::new(ErrorKind::Denied, shown(path), message);
     if path.chars().nth(MAX_PATH_CHARS).is_some() {

@@ -6,10 +6,10 @@ use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::error::{ErrorKind, WorkspaceError};
 
-/// The include patterns of a workspace for which none are configured.
+/// The default include patterns of a workspace.
 pub const DEFAULT_INCLUDE: &[&str] = &["**/*"];
 
-/// The exclude patterns of a workspace for which none are configured: folders with the files of tools.
+/// The default exclude patterns of a workspace: folders with the files of tools.
 pub const DEFAULT_EXCLUDE: &[&str] = &["**/.git/**", "**/target/**", "**/node_modules/**"];
 
 /// The patterns that were compiled last. All sessions of a server usually have the same patterns, and compiled patterns
@@ -25,7 +25,7 @@ struct Compiled {
     texts: (Vec<String>, Vec<String>),
     include: GlobSet,
     exclude: GlobSet,
-    /// Folders whose files are all excluded, so that a search does not enter them.
+    /// Patterns of folders whose files are all excluded. A search does not enter such folders.
     excluded_folders: GlobSet,
 }
 

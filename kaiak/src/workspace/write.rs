@@ -206,7 +206,8 @@ impl<'a> Temporary<'a> {
 
     /// Takes the name `name`, which no file must have.
     fn create_new(mut self, name: &str, path: &RelativePath) -> Result<(), WorkspaceError> {
-        // `link` does not replace a file. Some file systems have no links, so `rename` follows a check there.
+        // `link` never replaces a file. On a file system without hard links, the file is renamed instead, after a check
+        // that the name is free.
         match rustix::fs::linkat(self.folder, &*self.name, self.folder, name, AtFlags::empty()) {
             Ok(()) => Ok(()),
             Err(Errno::EXIST) => Err(exists(path)),

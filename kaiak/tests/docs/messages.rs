@@ -27,7 +27,7 @@ fn messages(blocks: &[Block], label: &str) -> Vec<Value> {
     found.map(|block| serde_json::from_str(&block.text).unwrap()).collect()
 }
 
-/// Replaces the home folder in the texts of a message.
+/// Replaces a text in a message.
 fn replace(message: &Value, from: &str, to: &str) -> Value {
     serde_json::from_str(&message.to_string().replace(from, to)).unwrap()
 }
@@ -141,6 +141,7 @@ fn each_message_of_the_page_is_compared() {
             || block.label.strip_prefix("content ").is_some();
         assert!(is_compared, "{}", block.text);
     }
+    // The page has each error code from -32001 to -32016.
     let page = page();
     for code in 1..=16 {
         assert!(page.contains(&format!("-{}", 32_000 + code)), "{code}");

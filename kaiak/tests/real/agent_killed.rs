@@ -28,7 +28,8 @@ fn an_agent_that_is_killed_while_idle_is_started_again_by_the_next_request() {
     let [agent] = children(server.process.id())[..] else { panic!("one agent") };
     let before = descriptors(server.process.id());
     kill(agent);
-    // The server waits for the process, so it does not remain as a zombie. Then the server closes its pipes.
+    // The server waits for the process, so it does not remain as a zombie. Then the server closes the pipes of the
+    // process.
     wait_until(|| !exists(agent) && descriptors(server.process.id()) < before);
     let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
     client.approve(true);

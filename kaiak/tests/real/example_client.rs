@@ -1,5 +1,5 @@
-//! The client of `examples/kaiak-client` after faults: it prints one message, no stack trace, and an exit code that is
-//! not 0.
+//! The client of `examples/kaiak-client` after faults: it prints one message without a stack trace, and its exit code
+//! is not 0.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -83,7 +83,8 @@ impl RunningClient {
     }
 }
 
-/// Starts a client with an open question of a server that is its child.
+/// Starts a client, which starts a server, and waits until the client shows a question. Returns the process id of the
+/// server, too.
 fn with_question() -> (TempDir, RunningClient, u32) {
     let folder = folder();
     let workspace = folder.path().join("workspace");

@@ -11,8 +11,8 @@ pub(crate) fn kill(pid: u32) {
     kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL).unwrap();
 }
 
-/// Returns the state and the parent of a process, or `None` if it has ended. A zombie has ended.
-fn stat(pid: u32) -> Option<u32> {
+/// Returns the parent of a process, or `None` if the process has ended. A zombie has ended.
+fn parent(pid: u32) -> Option<u32> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name of the program is in parentheses, and may contain spaces.
     let mut fields = stat.rsplit_once(") ")?.1.split(' ');
@@ -24,7 +24,7 @@ fn stat(pid: u32) -> Option<u32> {
 
 /// Returns whether a process runs.
 pub(crate) fn is_running(pid: u32) -> bool {
-    stat(pid).is_some()
+    parent(pid).is_some()
 }
 
 /// Returns whether the system still knows a process. A zombie is known until its parent waits for it.
@@ -36,7 +36,7 @@ pub(crate) fn exists(pid: u32) -> bool {
 pub(crate) fn children(pid: u32) -> Vec<u32> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter(|child| stat(*child) == Some(pid)).collect()
+    pids.filter(|child| parent(*child) == Some(pid)).collect()
 }
 
 /// Returns the number of open descriptors of a process.

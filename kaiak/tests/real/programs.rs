@@ -29,8 +29,8 @@ fn is_available(is_found: bool, reason: &str) -> bool {
     is_found
 }
 
-/// Returns the path of the agent that edits files, which uses the SDK of the Agent Client Protocol. Its arguments are
-/// the way of its writes, and the way of its questions.
+/// Returns the path of the agent that edits files, which uses the SDK of the Agent Client Protocol. The file
+/// describes the arguments.
 pub(crate) fn sdk_agent() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real/agents/editing.mjs")
 }

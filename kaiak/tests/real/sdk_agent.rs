@@ -1,5 +1,5 @@
-//! An agent on the official SDK of the Agent Client Protocol, which really writes files: by the requests of the client,
-//! or by itself.
+//! An agent on the official SDK of the Agent Client Protocol, which really writes files: by requests to its
+//! client, or by itself.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -60,7 +60,7 @@ fn count(notifications: &[Value], name: &str) -> usize {
     notifications.iter().filter(|message| message["method"] == method).count()
 }
 
-/// Ends the server, and checks that its output ends in order, without a private copy.
+/// Ends the server. Checks that its exit code is 0, and that no private copy is left.
 fn end(mut server: Server, mut client: Client) {
     client.close();
     while client.next().is_some() {}

@@ -17,7 +17,7 @@ use crate::harness::{command, folder};
 /// The number of files.
 const FILES: usize = 30;
 
-/// A pseudo-terminal: its controlling end, and its terminal.
+/// Opens a pseudo-terminal with this number of columns. Returns the side of the test, and the side of the program.
 fn terminal(columns: u16) -> (OwnedFd, File) {
     let control = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&control).unwrap();

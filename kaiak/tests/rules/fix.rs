@@ -100,7 +100,8 @@ fn messages_that_state_a_replacement_are_fixes() {
         ("Replace `a.{{x}}` with `b.{{x}}`", content("=a.(c|d)"), "a.c=a.d=a.e", "a.c=b.d=a.e"),
         ("The class a.B was moved to c.D", import("a.B"), "import a.B; import a.Bc;", "import c.D; import a.Bc;"),
         ("Replace the `a.{{x}}` import with `b.{{x}}`", import("a.(x|y)*"), "import a.x.Y;", "import b.x.Y;"),
-        // The rule does not search for the text, or finds the result again.
+        // No fix: the rule does not search for the text, or finds the result again, or the message states two
+        // replacements.
         ("Replace `a.b` with `c.d`.", content("c.d"), "a.b c.d", "a.b c.d"),
         ("Replace `a` with `aa`.", content("a"), "a", "a"),
         ("The class a.B was moved to c.D", import("c.D"), "import c.D;", "import c.D;"),

@@ -1,5 +1,5 @@
-//! The rules in `rules/jakarta`: a servlet application for `javac`, and the imports that Tomcat's migration tool
-//! renames.
+//! Tests of the rules in `rules/jakarta`: with a servlet application that `javac` compiles, and with imports that
+//! Tomcat's migration tool renames.
 //!
 //! Without a JDK, the JARs of Jakarta EE or the tool, a test that needs them does nothing. `cargo xtask test --only
 //! kaiak` installs them and sets `KAIAK_NEEDS_PROGRAMS`, so that their absence is a failure.

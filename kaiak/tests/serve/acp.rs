@@ -87,7 +87,7 @@ fn the_permission_allow_needs_no_question_and_deny_discards_the_change() {
 }
 
 #[test]
-fn a_write_request_is_asked_before_its_answer() {
+fn the_client_is_asked_before_a_write_request_is_answered() {
     if !has_node() {
         return;
     }
@@ -270,7 +270,7 @@ fn silence_rejects_a_permission_once() {
 }
 
 #[test]
-fn custom_tools_are_servers_of_the_session_and_other_kinds_are_warnings() {
+fn custom_tools_become_servers_of_the_session_and_unsupported_kinds_cause_warnings() {
     if !has_node() {
         return;
     }

@@ -85,7 +85,7 @@ fn a_forced_deletion_cancels_the_turn_and_every_open_permission() {
     assert!(log.contains("session/cancel") && log.contains(r#"permission {"outcome":"cancelled"}"#), "{log}");
 }
 
-/// While a question is open, the clock stands still. So the permission is open only if it arrives after the timeout.
+/// The time of an open question does not count. So the agent requests the permission only after its turn was cancelled.
 #[test]
 fn a_timeout_is_answered_with_32013_and_cancels_the_turn_and_a_late_permission() {
     if !has_node() {

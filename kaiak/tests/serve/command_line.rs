@@ -58,9 +58,9 @@ fn a_file_at_the_path_of_the_socket_is_kept_and_named() {
 fn the_socket_of_a_killed_server_is_replaced_and_that_of_a_running_server_is_not() {
     let mut server = socket();
     let path = server.folder.path().join("kaiak.sock");
-    let mode = fs::metadata(&path).unwrap();
-    assert!(mode.file_type().is_socket());
-    assert_eq!(mode.permissions().mode() & 0o777, 0o600);
+    let metadata = fs::metadata(&path).unwrap();
+    assert!(metadata.file_type().is_socket());
+    assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
     let rules = server.folder.path().join("rules");
     let arguments = ["serve", "--socket", path.to_str().unwrap(), "--rules", rules.to_str().unwrap()];
     let output = command(&server.folder).args(arguments).output().unwrap();

@@ -8,7 +8,7 @@ fn configure(client: &mut Client, configuration: &Value) -> Value {
     client.call("kaiak/configure", &json!({ "configuration": configuration }))
 }
 
-/// The configuration of the contract.
+/// Returns a configuration with all members of the contract.
 fn example(working_dir: &str) -> Value {
     json!({
         "workspace": {

@@ -1,4 +1,4 @@
-//! Framing, routing and standard errors.
+//! The framing of messages, the methods and commands, and the error codes of JSON-RPC.
 
 use serde_json::{Value, json};
 
@@ -175,15 +175,15 @@ fn a_request_with_the_id_of_an_open_request_is_answered_with_32600_and_runs_noth
     let question = client.notification("user_interaction");
     let answer = json!({ "interaction_id": question["interaction_id"], "response_type": "choice",
         "response_data": { "choice": "approve" } });
-    let responses = |client: &mut Client| client.wait_for(|message| message["id"] == "same");
+    let next_response = |client: &mut Client| client.wait_for(|message| message["id"] == "same");
     for (method, params) in [("workspace/executeCommand", command.clone()), ("kaiak/interaction/respond", answer)] {
         client.send_text(&request(method, params));
-        let response = responses(&mut client);
+        let response = next_response(&mut client);
         assert_eq!((code(&response), &response["error"]["data"]["reason"]), (-32600, &json!("duplicate-id")));
     }
     client.answer(&question["interaction_id"], true);
-    assert_eq!(responses(&mut client)["result"]["status"], "completed");
+    assert_eq!(next_response(&mut client)["result"]["status"], "completed");
     // After the response, the id can be used again.
     client.send_text(&request("workspace/executeCommand", command));
-    assert_eq!(responses(&mut client)["result"]["status"], "completed");
+    assert_eq!(next_response(&mut client)["result"]["status"], "completed");
 }

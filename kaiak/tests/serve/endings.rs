@@ -10,8 +10,8 @@ use crate::harness::{Client, Server, command, fix, folder, has_node, listen, scr
 /// Number of runs at the same time.
 const AT_A_TIME: usize = 4;
 
-/// Returns the number of runs: 200 if `PORTWAY_FULL` is `1`, and 40 otherwise. Each of the four ends occurs in a
-/// quarter of them.
+/// Returns the number of runs: 200 if `PORTWAY_FULL` is `1`, and 40 otherwise. Each of the four ends of [`run`] occurs
+/// in a quarter of the runs.
 fn runs() -> usize {
     if std::env::var("PORTWAY_FULL").is_ok_and(|value| value == "1") { 200 } else { 40 }
 }
@@ -74,6 +74,8 @@ fn delete(server: &Server, session: &str) {
     });
 }
 
+/// Starts a run, ends it, and deletes its session. `number` selects the end: an answer, a forced deletion, the kill of
+/// the agent, or the end of the client. `agents` has the agents that were killed.
 fn run(server: &Server, number: usize, agents: &mut Vec<u32>) {
     let session = session(number);
     let known = children(server);
@@ -108,6 +110,7 @@ fn each_end_of_a_run_leaves_no_lock_no_process_no_file_and_no_descriptor() {
     }
     let server = agent_server();
     let runs = runs();
+    // After one run, the server has the descriptors that it keeps.
     run(&server, runs, &mut Vec::new());
     wait_until(|| children(&server).is_empty());
     let before = descriptors(&server);
@@ -126,7 +129,7 @@ fn each_end_of_a_run_leaves_no_lock_no_process_no_file_and_no_descriptor() {
     wait_until(|| children(&server).is_empty());
     wait_until(|| files(&server.folder.path().join("tmp")) == 0);
     wait_until(|| descriptors(&server) <= before);
-    // A deleted session has no lock: its id creates a new session.
+    // The sessions are deleted, so none of them is locked.
     for number in 0..8 {
         let response = server.connect().call("kaiak/delete_session", &json!({ "session_id": session(number) }));
         assert_eq!(response["error"]["code"], -32003, "{response}");

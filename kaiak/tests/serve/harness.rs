@@ -44,7 +44,7 @@ pub(crate) struct Client {
     /// Messages that were read and not yet used.
     early: Vec<Value>,
     last_id: u64,
-    /// The socket, which the thread that reads also has.
+    /// The socket. The thread that reads has a clone of it.
     socket: Option<UnixStream>,
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn servlet() -> (Server, Client) {
     servlet_with(&[])
 }
 
-/// Starts the program as [`servlet`], with further arguments.
+/// Starts the program like [`servlet`], with further arguments.
 pub(crate) fn servlet_with(arguments: &[&str]) -> (Server, Client) {
     let (server, client) = stdio_with(arguments);
     server.put("src/A.java", SERVLET);
@@ -118,7 +118,7 @@ pub(crate) fn listen(folder: TempDir, mut command: Command, path: PathBuf) -> Se
     server
 }
 
-/// Returns the command, which runs in the workspace of the tests.
+/// Returns a command without arguments, which runs in the workspace of `folder`.
 pub(crate) fn command(folder: &TempDir) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kaiak"));
     command.current_dir(folder.path().join("workspace"));
@@ -281,7 +281,7 @@ impl Client {
         }
     }
 
-    /// Returns the next notification of a method, without `kaiak/stream/`. The other messages remain.
+    /// Returns the content of the next notification `kaiak/stream/NAME`. The other messages remain for later calls.
     pub(crate) fn notification(&mut self, name: &str) -> Value {
         let method = format!("kaiak/stream/{name}");
         self.wait_for(|message| message["method"] == method)["params"]["content"].clone()
@@ -344,7 +344,7 @@ impl Client {
     }
 }
 
-/// Returns the argument of `kaiak/generate_fix` for rules.
+/// Returns the argument of `kaiak/generate_fix`, with one incident for each rule.
 pub(crate) fn fix(session_id: &str, rules: &[&str]) -> Value {
     let incidents: Vec<Value> =
         rules.iter().enumerate().map(|(number, rule)| incident(&format!("incident-{number}"), rule)).collect();

@@ -1,6 +1,6 @@
 //! Tests of `kaiak serve`: the real program over standard streams and sockets.
 //!
-//! The names of tests begin with the requirements of the contract that they check, such as `k7`.
+//! Some names of tests begin with the numbers of the requirements that the tests check, such as `k7`.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failed test is a panic")]
 

@@ -148,7 +148,7 @@ fn a_file_that_changes_while_its_question_is_open_is_not_overwritten() {
 }
 
 #[test]
-fn the_passed_limit_of_turns_or_of_tool_calls_is_answered_with_32015() {
+fn a_request_that_needs_more_turns_or_tool_calls_than_allowed_is_answered_with_32015() {
     for (configuration, field) in [
         (json!({ "session": { "max_turns": 1 } }), "session.max_turns"),
         (json!({ "tools": { "max_tool_calls": 1 } }), "tools.max_tool_calls"),
@@ -203,8 +203,8 @@ fn an_incident_of_which_only_some_changes_are_approved_is_fixed_in_part() {
     let summary = contents(&notifications, "system").pop().unwrap().clone();
     assert_eq!(summary["message"], "0 of 1 incidents fixed, 0 not fixed, 1 fixed in part");
     assert_eq!(summary["level"], "warning");
-    let texts = ["src/A.java", "src/B.java", "src/C.java"].map(|path| server.read(path) == FIXED_SERVLET);
-    assert_eq!(texts, [true, false, true]);
+    let are_fixed = ["src/A.java", "src/B.java", "src/C.java"].map(|path| server.read(path) == FIXED_SERVLET);
+    assert_eq!(are_fixed, [true, false, true]);
 }
 
 #[test]

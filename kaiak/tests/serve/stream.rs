@@ -122,12 +122,13 @@ fn k27_progress_arrives_before_the_response_and_while_the_request_waits() {
     assert_eq!(progress["percentage"], 0);
     client.approve(true);
     client.response(id);
-    // No notification follows the response.
+    // Besides the end of the progress and the summary, only the tool and the proposal have sent the other
+    // notifications.
     let configured = client.command("kaiak/configure", &json!({ "configuration": {} }));
     let (notifications, _) = client.run(configured);
-    let follows = |message: &&Value| {
+    let is_other = |message: &&Value| {
         message["params"]["content"]["percentage"] != 100 && message["method"] != "kaiak/stream/system"
     };
-    assert!(notifications.iter().filter(follows).all(|message| message["method"] == "kaiak/stream/tool_call"
+    assert!(notifications.iter().filter(is_other).all(|message| message["method"] == "kaiak/stream/tool_call"
         || message["method"] == "kaiak/stream/file_modification"));
 }

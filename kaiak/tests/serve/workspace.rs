@@ -1,4 +1,4 @@
-//! No path leads out of the workspace.
+//! The files of incidents: no path leads out of the workspace, and files that cannot be read or changed are reported.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -76,7 +76,7 @@ async function assertHarmless(page, what, script) {
     `return JSON.parse(window.exported.parts.join("")).text === window.hostile.replace('"s3cret"', '"***"')`,
   );
   assert.ok(isWhole, "the export must contain the whole text, except for its secret");
-  // Text is only ever text: neither the message nor its masked form becomes markup.
+  // Neither the message nor its masked form may become markup.
   assert.equal(await page.count("img[src=x], script:not([src])"), 0);
   assert.notEqual(await page.run("return document.title"), "broken");
   const drawn = await page.run(`return all(".row, [role=treeitem]").map((element) => element.textContent).join("")`);

@@ -17,7 +17,7 @@ export class PanelPage extends InspectorPage {
     return this.run(`
       const shown = model();
       const { take } = shown;
-      // The ids of links of a tap are random, and the links of a step have other ids.
+      // A tap gives its links random ids of this form. The links of a step have other ids.
       shown.take = (records) => take.call(shown, records.filter(({ link }) => !/^[0-9a-f]{16}-/.test(link)));
       shown.clear();`);
   }

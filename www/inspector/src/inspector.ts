@@ -284,7 +284,7 @@ class InspectorView extends LitElement {
     event.preventDefault();
   }
 
-  /** Moves the focus to the next pane, as F6 does in other desktop applications. */
+  /** Moves the focus to the next pane, as F6 does in desktop applications. */
   #showNext(step: 1 | -1): void {
     const focused = this.shadowRoot?.activeElement?.localName;
     const next = nextPane(

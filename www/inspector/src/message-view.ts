@@ -15,7 +15,7 @@ export type Mode = "tree" | "formatted" | "exact" | "hex";
 
 /** The time in milliseconds that the formatter may take in one turn. */
 const SLICE_MS = 12;
-/** A text of at least this length is masked in one turn, and validated in another. */
+/** A text of at least this length, in UTF-16 units, is masked in one turn, and validated in another. */
 const LONG = 500_000;
 /** The maximum number of findings that are listed. A last line counts the others. */
 const MAX_FINDINGS = 50;

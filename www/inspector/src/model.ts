@@ -71,7 +71,7 @@ export class Model {
   readonly isRevealed = new Store(false);
   /** Names of members that are masked, in addition to those of the core. */
   readonly maskNames = new Store<readonly string[]>([]);
-  /** The result of the last import or export, for people. */
+  /** A short text for the user about the last action, for example the result of an import. */
   readonly notice = new Store("");
   readonly textFilter: TextFilter;
   readonly #records = new RecordStore();

@@ -98,7 +98,7 @@ class InspectorPanel extends LitElement {
     super();
     this.pane = "list";
     this.addEventListener("keydown", (event) => this.#key(event));
-    // The user wants to see the detail of a message.
+    // A pane sends this event when the user wants to see the detail of a message.
     this.addEventListener("show-pane", (event) => this.#show((event as CustomEvent<Pane>).detail));
   }
 

@@ -17,7 +17,7 @@ const MESSAGES: u32 = 1_000;
 /// The number of idle sessions.
 pub(super) const SESSIONS: usize = 1_000;
 
-/// The number of descriptors that a server with an agent for each session needs.
+/// The limit of open descriptors of a server. It is enough for one agent in each session.
 const DESCRIPTORS: usize = 8_192;
 
 /// A running `kaiak serve --stdio`. A drop kills the process.

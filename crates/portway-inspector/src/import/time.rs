@@ -4,7 +4,7 @@ use crate::record::MAX_TIME;
 
 /// Returns the microseconds since 1970-01-01 UTC of a time in ISO 8601, for example `2026-01-31T12:34:56.789Z` or
 /// `2026-01-31 12:34:56.789012+01:00`. A time without an offset is in UTC. Returns `None` for other texts, and for a
-/// time that no record can have: before 1970, or after 2255.
+/// time that no record can have: before 1970, or after [`MAX_TIME`], which is in the year 2255.
 pub(super) fn iso_micros(text: &str) -> Option<u64> {
     let (date, time) = text.split_once(['T', ' '])?;
     let mut date = date.split('-');

@@ -43,8 +43,8 @@ impl MethodFigures {
     }
 }
 
-/// The figures of all methods, by link and method. The method [`MethodId::NONE`] stands for all methods of a link
-/// beyond [`MAX_METHODS`].
+/// The figures of all methods, by link and method. There are at most [`MAX_METHODS`] pairs of a link and a method. All
+/// further methods of a link share the figures of [`MethodId::NONE`].
 #[derive(Debug, Default)]
 pub struct Statistics {
     figures: BTreeMap<(u32, MethodId), MethodFigures>,

@@ -194,8 +194,8 @@ impl Scan<'_> {
 }
 
 /// Decodes a string that serde_json rejects, because its end is missing, or because it contains a lone surrogate or a
-/// control character.
-/// An escape of a surrogate becomes U+FFFD, an invalid escape stays as it is, and an incomplete escape is removed.
+/// control character. An escape of a surrogate becomes U+FFFD, an invalid escape stays as it is, and an incomplete
+/// escape is removed.
 fn decoded(json: &str) -> String {
     let mut result = String::with_capacity(json.len());
     let mut rest = json.strip_prefix('"').unwrap_or(json);

@@ -7,7 +7,7 @@ import { MAX_TIMEOUT_MS } from "../driver/timers.js";
 
 /** The number of checks in the time `option`. */
 const CHECKS = 5;
-/** The maximum number of bytes between two checks that do not show that the peer is alive. */
+/** The peer counts as alive if more than this number of bytes have passed between two checks. */
 const PING_BYTES = 200;
 
 /**

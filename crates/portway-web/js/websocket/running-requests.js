@@ -4,8 +4,8 @@
 import { MAX_IN_FLIGHT_BYTES, MAX_UNWRITTEN_BYTES, STREAM_BUFFER_BYTES } from "../driver/limit-values.js";
 
 /**
- * `isOver` returns whether more than this number of bytes are unsent. `pause` returns a promise for the next check of
- * a full buffer.
+ * `isOver(bytes)` returns whether more than `bytes` bytes are unsent. `pause` returns a promise for the next check of a
+ * full buffer.
  */
 export function runningRequests(isOver, pause) {
   /** The running requests, with the messages that they arrived in, and the bytes of these messages. */

@@ -129,14 +129,15 @@ impl Turn<'_> {
         self.approved.get(path).is_some_and(|approvals| approvals.iter().any(is_same))
     }
 
-    /// Counts a request for a file that belongs to no tool.
+    /// Counts a request for a file. If a tool is open, the request is a part of this tool, and is not counted.
     fn count_file_request(&mut self) {
         if !self.tools.has_open() {
             self.file_requests += 1;
         }
     }
 
-    /// Sends the notification of a request for a file. If a tool is open, the request is a part of this tool.
+    /// Sends the notification of a request for a file. If a tool is open, the request is a part of this tool, and has
+    /// no notification.
     async fn file_tool(&mut self, name: &str, operation: &str, parameters: Value, status: ToolStatus) {
         if self.tools.has_open() {
             return;

@@ -96,7 +96,7 @@ impl<'a> Turn<'a> {
     }
 
     /// Sends the prompt, and handles the updates and requests of the agent until its response. Returns `None` if the
-    /// agent ran a tool that is denied, and was stopped.
+    /// turn was cancelled because the agent ran a denied tool.
     ///
     /// # Errors
     /// The error of the request. `usable` becomes false if the agent must be restarted.
@@ -161,7 +161,7 @@ impl<'a> Turn<'a> {
         Ok(Some(TurnEnd { stop_reason, has_denied: self.has_denied, approved: self.approved }))
     }
 
-    /// Handles the updates after the response to the prompt, and the questions that are still open.
+    /// Handles the updates and requests that arrive after the response to the prompt.
     async fn handle_late(&mut self, agent: &mut AgentProcess) -> Result<(), Fault> {
         for _ in 0..MAX_LATE_UPDATES {
             tokio::select! {
@@ -341,7 +341,7 @@ impl<'a> Turn<'a> {
     /// Proposes a change that needs approval.
     ///
     /// # Errors
-    /// If the change cannot be applied or shown, which is reported.
+    /// If the change cannot be applied or shown. The client has then received the error.
     async fn propose(
         &mut self,
         path: &RelativePath,

@@ -10,7 +10,7 @@ use crate::workspace::RelativePath;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// The category is `potential`, or the rule has none.
+    /// The category is any other text, such as `potential`, or the rule has none.
     Info,
     /// The category is `optional`.
     Warning,

@@ -25,7 +25,7 @@ pub(crate) struct TooSlow;
 /// The searches of all rules.
 #[derive(Debug)]
 pub(crate) struct Matcher {
-    /// Searches for text, by the patterns of the paths.
+    /// Searches for text, in groups by their patterns of paths.
     contents: Vec<Group>,
     files: Set,
     imports: Set,
@@ -34,7 +34,7 @@ pub(crate) struct Matcher {
 /// Searches for text in the files with the same pattern of paths.
 #[derive(Debug)]
 struct Group {
-    /// The pattern of one of the searches in the rules, or `None` for all files.
+    /// A search whose pattern of paths is that of the group, or `None` if the group searches all files.
     files: Option<SearchId>,
     set: Set,
 }
@@ -68,7 +68,7 @@ impl Set {
 #[derive(Debug)]
 pub(crate) struct Interest<'a> {
     path: &'a RelativePath,
-    /// Indices of groups.
+    /// Indices of groups in the member `contents` of the matcher.
     contents: Vec<usize>,
     has_imports: bool,
 }
@@ -84,10 +84,10 @@ impl Matcher {
     pub(crate) fn new(rules: &[Arc<Rule>]) -> Self {
         let mut contents: BTreeMap<Option<&str>, Vec<(SearchId, &str)>> = BTreeMap::new();
         let (mut files, mut imports) = (Vec::new(), Vec::new());
-        for (rule, searches) in rules.iter().enumerate() {
-            for (search, one) in searches.searches.iter().enumerate() {
-                let id = SearchId { rule, search };
-                match one {
+        for (rule_index, rule) in rules.iter().enumerate() {
+            for (search_index, search) in rule.searches.iter().enumerate() {
+                let id = SearchId { rule: rule_index, search: search_index };
+                match search {
                     Search::Content { pattern, files, .. } => {
                         let files = files.as_ref().map(|files| files.text());
                         contents.entry(files).or_default().push((id, pattern.text()));

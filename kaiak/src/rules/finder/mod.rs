@@ -21,7 +21,7 @@ const MAX_THREADS: usize = 8;
 /// A place in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// The text that a rule has found. The range is empty if the rule has found the file by its path.
+    /// The bytes that a rule has found. The range is empty if the rule has found the file by its path.
     pub(crate) range: Range<usize>,
     /// The number of the first line, from 1, or `None` if the rule has found the file by its path.
     pub(crate) line: Option<u32>,
@@ -64,12 +64,12 @@ pub fn find(rules: &RuleSet, workspace: &Workspace) -> Result<Findings, Workspac
     let (mut problems, mut binary_files) = (Vec::new(), 0);
     let files = workspace.files(&mut problems)?;
     let scans = scan_files(rules, workspace, &files, |path, text, hits| {
-        let lines = |place: &Place| text.map_or("", |text| line_at(text, place.range.start)).to_owned();
+        let line_of = |place: &Place| text.map_or("", |text| line_at(text, place.range.start)).to_owned();
         let described = hits.into_iter().map(|(id, places)| {
             // The messages of most rules have no variables.
             let has_variables = rules.rule(id.rule).is_some_and(|rule| !rule.variables.is_empty());
             let places = places.into_iter().map(|place| {
-                let line = if has_variables { lines(&place) } else { String::new() };
+                let line = if has_variables { line_of(&place) } else { String::new() };
                 (place, line)
             });
             (id, places.collect::<Vec<_>>())
@@ -120,9 +120,9 @@ pub fn find(rules: &RuleSet, workspace: &Workspace) -> Result<Findings, Workspac
     Ok(Findings { incidents, files: files.len(), problems, binary_files })
 }
 
-/// Scans the files on several threads. `collect` gets the path, the text (if it was read) and the hits of a file with
-/// hits. Returns its results in the order of `files`. A file that cannot be read has an error, and a result if its path
-/// has hits.
+/// Scans the files on several threads. `collect` gets the path, the text (if it was read) and the hits of each file
+/// with hits. Returns the results of `collect` in the order of `files`. A file whose text cannot be read has an error,
+/// and also a result if its path has hits.
 pub(crate) fn scan_files<T: Send>(
     rules: &RuleSet,
     workspace: &Workspace,

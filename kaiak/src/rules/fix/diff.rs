@@ -79,7 +79,7 @@ fn range(lines: &std::ops::Range<usize>) -> String {
     if lines.len() == 1 { start.to_string() } else { format!("{start},{}", lines.len()) }
 }
 
-/// Returns the path for the line of a hunk's file. A tab ends a path that contains a space.
+/// Returns a path for the line `---` or `+++`. A tab ends a path that contains a space.
 fn header(prefix: &str, path: &str) -> String {
     let quoted = quoted(prefix, path);
     if quoted.contains(' ') && !quoted.starts_with('"') { quoted + "\t" } else { quoted }

@@ -19,7 +19,7 @@ pub(super) struct Fixed {
     pub(super) path: RelativePath,
     /// The greatest risk of the fixes that have changed something.
     pub(super) risk: Option<Risk>,
-    /// The numbers of the lines that have changed, as they were before the fixes.
+    /// The lines that have changed, by their numbers before the fixes.
     pub(super) changed: BTreeSet<u32>,
     /// The lines that the fixes have not changed, with the reasons. A place without a line has no number.
     pub(super) left: BTreeMap<Option<u32>, String>,
@@ -31,7 +31,7 @@ pub(super) struct Subject<'a> {
     pub(super) rule: &'a Rule,
     /// The searches whose places are fixed.
     pub(super) searches: &'a [usize],
-    /// The only line whose places are fixed.
+    /// The only line whose places are fixed, or `None` for all lines.
     pub(super) line: Option<u32>,
     pub(super) options: FixOptions,
 }
@@ -85,7 +85,7 @@ fn fix_once(subject: Subject<'_>, path: &RelativePath, text: &str) -> Fixed {
     let mut is_renamed = false;
     for (index, fix) in rule.fixes.iter().enumerate() {
         if index > 0 {
-            // Earlier fixes have moved the places, but not their lines.
+            // Earlier fixes have moved the places within their lines.
             places = subject.places(path, &fixed.text);
             places.retain(|place| place.line.is_some_and(|line| numbers.contains(&line)));
         }
@@ -136,7 +136,7 @@ struct Edit {
     with: String,
 }
 
-/// Applies edits. An edit that begins before the end of the edit before it is ignored.
+/// Applies edits. An edit that overlaps an earlier edit is ignored.
 fn apply(text: &str, mut edits: Vec<Edit>) -> String {
     edits.sort_by_key(|edit| edit.range.start);
     let mut changed = String::with_capacity(text.len());
@@ -213,7 +213,8 @@ fn new_name(import: &Import, moves: &[Move], options: FixOptions) -> Result<(usi
     Ok((best.from.split('.').count(), best.to.clone()))
 }
 
-/// Returns the part of `name` after `prefix` and a dot, or an empty text if they are equal.
+/// Returns the part of `name` after `prefix` and a dot, or an empty text if both are equal. Returns `None` if `name` is
+/// neither `prefix` nor below it.
 fn rest<'a>(name: &'a str, prefix: &str) -> Option<&'a str> {
     let rest = name.strip_prefix(prefix)?;
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix('.') }
@@ -245,8 +246,8 @@ fn replace_in_lines(text: &str, numbers: &BTreeSet<u32>, pattern: &Regex, with: 
     edits
 }
 
-/// Deletes lines with their ends. If the last line has no end and is deleted, the line before it loses its end, so that
-/// the file still ends without one.
+/// Deletes lines with their line ends. If the last line of the text has no line end and is deleted, the last kept line
+/// loses its line end. So the text still has no line end at its end.
 fn delete_lines(text: &str, numbers: &BTreeSet<u32>) -> Vec<Edit> {
     let mut edits: Vec<Edit> = Vec::new();
     let mut kept_end = None;

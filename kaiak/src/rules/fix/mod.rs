@@ -38,7 +38,7 @@ pub(crate) enum Action {
     RenameImport(Vec<Move>),
     /// Replaces text in the lines that the rule has found.
     ReplaceInLines { pattern: Regex, with: String },
-    /// Replaces text in the text that the rule has found.
+    /// Replaces `text` within each text that the rule has found.
     ReplaceInMatches { text: String, with: String },
     /// Deletes the lines that the rule has found.
     DeleteLines,
@@ -52,10 +52,11 @@ pub(crate) enum Action {
 pub(crate) struct Move {
     pub(crate) from: String,
     pub(crate) to: String,
-    /// The classes and packages in `from` that move. If the list is empty, all of them move.
+    /// The classes and packages directly in `from` that move, by their names without `from`. If the list is empty, all
+    /// classes and packages in `from` move.
     #[serde(default)]
     pub(crate) only: Vec<String>,
-    /// The classes and packages in `from` that stay.
+    /// The classes and packages in `from` that stay, by their names without `from`, or by their whole names.
     #[serde(default)]
     pub(crate) except: Vec<String>,
 }

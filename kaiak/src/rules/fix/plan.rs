@@ -12,14 +12,14 @@ use crate::rules::finder::{scan_files, too_slow};
 use crate::rules::ruleset::{Rule, RuleSet};
 use crate::workspace::{ErrorKind, RelativePath, Workspace, WorkspaceError};
 
-/// The rule whose places are fixed, and the places.
+/// The places to fix: those of one rule in all files, in one file, or on one line.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
     /// The id of the rule.
     pub rule_id: &'a str,
     /// The path or the `file` URI of the only file that is fixed. If it is `None`, all files are fixed.
     pub uri: Option<&'a str>,
-    /// The number of the only line that is fixed, from 1.
+    /// The number of the only line that is fixed, from 1. If it is `None`, all lines are fixed.
     pub line: Option<u32>,
 }
 
@@ -68,7 +68,7 @@ impl Display for Left {
 pub struct FixPlan {
     /// One proposal for each file that changes, in the order of the paths.
     pub proposals: Vec<Proposal>,
-    /// The places that stay.
+    /// The places that the fixes do not change.
     pub left: Vec<Left>,
     /// Files and folders that were not searched, or of which only the path was searched.
     pub problems: Vec<WorkspaceError>,
@@ -111,8 +111,9 @@ impl From<WorkspaceError> for FixError {
 /// Plans the fixes of one rule. The plan has no proposals if the rule finds no place. This function blocks.
 ///
 /// # Errors
-/// If the rule is unknown or has no mechanical fix, or if the workspace cannot be read. If the target has a file: if
-/// the patterns exclude the file, or if the rule searches in its text, and the text cannot be read.
+/// If the rule is unknown or has no mechanical fix, or if the workspace cannot be read. A file of the target must be a
+/// regular file in the workspace that the patterns include. If the rule searches the text of the file, the text must
+/// be readable.
 pub fn plan_fix(
     rules: &RuleSet,
     workspace: &Workspace,

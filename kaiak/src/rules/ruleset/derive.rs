@@ -1,5 +1,5 @@
-//! Fixes that follow from the message of a rule. A message that states a replacement, such as "Replace `a` with `b`",
-//! is enough if the rule searches for the text that is to be replaced.
+//! Fixes that follow from the message of a rule, or else from its description. A text that states a replacement, such
+//! as "Replace `a` with `b`", is enough if the rule searches for the text that is to be replaced.
 //!
 //! A derived fix changes only the text that the rule has found. Its risk is medium, since a message may describe
 //! further steps.
@@ -30,8 +30,9 @@ const FORMS: &[&str] = &[
 static COMPILED: LazyLock<Vec<Regex>> =
     LazyLock::new(|| FORMS.iter().filter_map(|form| Regex::new(form).ok()).collect());
 
-/// Returns the fix that the message states, or `None` if the message states no replacement, states several, or if the
-/// rule does not search for the text that is to be replaced.
+/// Returns the fix that the message states. If the message states no replacement or several, the description is used
+/// instead. Returns `None` if the condition is not a search or a list of alternatives, or if the rule does not search
+/// for the text that is to be replaced.
 pub(super) fn derive(rule: &Rule) -> Option<Fix> {
     if !rule.condition.is_alternative() {
         return None;
@@ -105,7 +106,7 @@ fn literal(pattern: &str) -> String {
     text
 }
 
-/// Returns whether a pattern for imports matches only `name`, and names below it.
+/// Returns whether a pattern for imports is `name`, or `name` with `.` or `*` after it.
 fn is_below(pattern: &str, name: &str) -> bool {
     pattern.strip_prefix(name).is_some_and(|rest| matches!(rest.chars().next(), None | Some('.' | '*')))
 }

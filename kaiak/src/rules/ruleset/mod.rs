@@ -74,7 +74,7 @@ impl Rule {
     }
 }
 
-/// A text in the message of a rule that depends on the place.
+/// A variable in the message of a rule. Its value is a part of the line of the place.
 #[derive(Debug)]
 pub(crate) struct Variable {
     pub(crate) name: String,
@@ -167,12 +167,15 @@ struct RawVariable {
 }
 
 impl RuleSet {
-    /// Reads the rules of files and folders. A folder is read with its folders, except for folders `tests`, files
-    /// `ruleset.yaml` and files whose names end in `.test.yaml`. A file `fixes.yaml` has the fixes of rules. A rule
-    /// without an entry in it gets a fix if its message states a replacement, see [`Rule::has_fix`].
+    /// Reads the rules of files and folders. In a folder and the folders below it, the files that end with `.yaml` or
+    /// `.yml` are read. These are omitted: folders `tests`, folders that begin with a dot, files `ruleset.yaml`, and
+    /// files that end with `.test.yaml` or `.test.yml`.
     ///
-    /// A rule that is invalid, or that needs another provider, is skipped with a warning. So are files in folders that
-    /// cannot be rules, such as pipes and links without a target.
+    /// A file `fixes.yaml` has the fixes of rules. A rule without an entry in such a file gets a fix if its message or
+    /// its description states a replacement, see [`Rule::has_fix`].
+    ///
+    /// A rule that is invalid, or that needs another provider, is skipped with a warning. In a folder, a pipe or a link
+    /// without a target that has the name of a file of rules is skipped with a warning, too.
     ///
     /// # Errors
     /// If one of the paths cannot be read, or is neither a folder nor a regular file.
@@ -278,7 +281,7 @@ fn open(file: &Path) -> io::Result<File> {
     if opened.metadata()?.is_file() { Ok(opened) } else { Err(not_regular()) }
 }
 
-/// Returns the beginning of the error of an invalid value, which may repeat the whole value.
+/// Returns the beginning of an invalid value, or of its error, which may repeat the whole value.
 fn brief(error: &impl Display) -> String {
     let text = error.to_string();
     match text.char_indices().nth(MAX_REASON_CHARACTERS) {

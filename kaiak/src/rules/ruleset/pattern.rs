@@ -15,7 +15,8 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    /// Compiles a pattern for the content of files. `^` and `$` match at the ends of lines, with LF or CRLF.
+    /// Compiles a pattern for the content of files, without the quotes around it. `^` and `$` match at the beginning
+    /// and at the end of each line. A line ends with LF or CRLF.
     pub(crate) fn content(pattern: &str) -> Result<Self, String> {
         let pattern = pattern.strip_prefix('"').unwrap_or(pattern);
         let pattern = if pattern.ends_with("\\\"") { pattern } else { pattern.strip_suffix('"').unwrap_or(pattern) };
@@ -23,7 +24,8 @@ impl Pattern {
     }
 
     /// Compiles a pattern for paths: a regular expression that matches a part of the path or of the name of a file. A
-    /// pattern without wildcards must match the whole. A pattern that is not a regular expression may be a glob.
+    /// pattern without wildcards must match the whole path, with a `/` before it, or the whole name. A pattern that is
+    /// not a regular expression may be a glob.
     pub(crate) fn path(pattern: &str) -> Result<Self, String> {
         let has_wildcard = pattern.contains(['*', '?', '[', ']', '$', '^']);
         let translated = translate(pattern);
@@ -35,7 +37,7 @@ impl Pattern {
         })
     }
 
-    /// Compiles a pattern for the names of imports: `*` matches any text, `\\*` matches the wildcard of an import, and
+    /// Compiles a pattern for the names of imports: `*` matches any text, `\*` matches the wildcard of an import, and
     /// `(a|b)` matches alternatives.
     pub(crate) fn import(pattern: &str) -> Result<Self, String> {
         let mut text = "^(?:".to_owned();
@@ -56,7 +58,7 @@ impl Pattern {
     fn compile(text: String) -> Result<Self, String> {
         let regex = RegexBuilder::new(&text).size_limit(MAX_PATTERN_BYTES).build().map_err(|error| {
             let error = error.to_string();
-            // The error of a syntax error has several lines, of which the last one has the reason.
+            // The text of a syntax error has several lines. The last line has the reason.
             error.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
         })?;
         Ok(Self { text, regex })

@@ -22,7 +22,7 @@ function step(results, body) {
   return { name: isGemini ? "replace" : "edit", input: { ...file, ...EDIT, ...instruction } };
 }
 
-/** The response to a request that asks how complex the task is. gemini-cli then selects a model. */
+/** The response to the question of gemini-cli how complex the task is. gemini-cli selects a model by this response. */
 const COMPLEXITY = JSON.stringify({ complexity_reasoning: "It is one edit.", complexity_score: 1 });
 
 /** Returns the response of Gemini. */

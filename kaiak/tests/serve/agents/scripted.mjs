@@ -1,5 +1,9 @@
-// An agent of the Agent Client Protocol whose behaviour the first argument selects. It appends the prompts and the
-// answers of its client to the file of the second argument.
+// An agent of the Agent Client Protocol.
+//
+//     node scripted.mjs BEHAVIOUR [LOG]
+//
+// BEHAVIOUR selects one of the `turns`, or a fault outside of turns. If the working directory contains a file `fine`,
+// each turn has the behaviour `answer`. The agent appends the prompts and the answers of its client to the file LOG.
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
@@ -58,7 +62,7 @@ const turns = {
     const written = await request("fs/write_text_file", { path: `${process.cwd()}/${FILE}`, content: fixed() });
     record(`write ${JSON.stringify(written.error ?? "written")}`);
   },
-  // As gemini-cli: the tool was never announced, and a refused tool is never finished.
+  // Like gemini-cli: the tool was never announced, and a refused tool is never finished.
   async permission() {
     const call = { toolCallId: "t", title: "Edit A.java", kind: "edit", status: "pending", content: [diff()] };
     if (await permission(call)) {
@@ -66,7 +70,7 @@ const turns = {
       tool("t", "completed");
     }
   },
-  // As qwen-code: the tool has a name.
+  // Like qwen-code: the tool has a name.
   async named() {
     const _meta = { toolName: "replace" };
     tool("t", "pending", { title: "Replace", kind: "edit", _meta });
