@@ -344,6 +344,7 @@ await copyFile(shortened, join(stage, wasm));
 for (const file of [
   "README.md",
   "docs/environments.md",
+  "docs/kaiak.md",
   "docs/tap.md",
   "docs/websocket-client.md",
   "docs/websocket-server.md",

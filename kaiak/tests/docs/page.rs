@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::programs::repository;
 
 /// The home folder in the texts of the page.
-pub(crate) const HOME: &str = "/home/you";
+pub(crate) const HOME: &str = "/projects/you";
 
 /// A block of code.
 #[derive(Debug)]

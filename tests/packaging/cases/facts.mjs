@@ -39,6 +39,7 @@ export default async function facts(suite, { installation }) {
         "package.json",
         "README.md",
         "docs/environments.md",
+        "docs/kaiak.md",
         "docs/tap.md",
         "docs/websocket-client.md",
         "docs/websocket-server.md",
