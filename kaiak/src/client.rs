@@ -55,7 +55,7 @@ impl OpenRequests {
     /// Adds a request. Returns `None` for a notification, which has no id.
     ///
     /// # Errors
-    /// -32600 if another open request has the id, because the client could not tell the two responses apart.
+    /// -32600 if another open request has the id, because the client could not distinguish the two responses.
     pub(crate) fn begin(&self, context: &Context) -> Result<Option<OpenRequest>, Fault> {
         let Some(id) = context.id() else { return Ok(None) };
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -100,6 +100,6 @@ impl Connection {
 }
 
 /// Returns the length of the longest run of the letter x in a text.
-pub(crate) fn longest_run(text: &str) -> usize {
+pub(crate) fn longest_run_of_x(text: &str) -> usize {
     text.split(|letter| letter != 'x').map(str::len).max().unwrap_or(0)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::connection::{Connection, frame, longest_run};
+use crate::connection::{Connection, frame, longest_run_of_x};
 use crate::process::{Running, Test};
 
 /// Returns a server, its folder, and a connection to the server.
