@@ -101,10 +101,17 @@ impl PrivateCopy {
                 Err(error) => changes.push(Err(error)),
             }
         }
-        let deleted = hashes.iter().filter(|(path, _)| present.binary_search(path).is_err());
-        for (path, known) in deleted {
-            changes
-                .extend(original(path, Some(*known), workspace).map(|before| proposal(path, before, None)).transpose());
+        let absent = hashes.iter().filter(|(path, _)| present.binary_search(path).is_err());
+        for (path, known) in absent {
+            // The search leaves out some folders, such as `target`. So only a missing file was deleted.
+            match fs::symlink_metadata(self.root.join(path.as_str())) {
+                Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                    let before = original(path, Some(*known), workspace);
+                    changes.extend(before.map(|before| proposal(path, before, None)).transpose());
+                }
+                Ok(metadata) if metadata.is_file() => {}
+                _ => excluded.push(path.as_str().to_owned()),
+            }
         }
         Ok(Changes { changes, excluded })
     }

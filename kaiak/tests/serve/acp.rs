@@ -53,6 +53,24 @@ fn a_change_that_the_agent_makes_by_itself_reaches_the_workspace_only_after_its_
 }
 
 #[test]
+fn a_file_in_a_folder_that_a_search_leaves_out_is_not_a_deletion() {
+    if !has_node() {
+        return;
+    }
+    let (server, mut client) = agent("edit");
+    fs::create_dir_all(server.workspace().join("target")).unwrap();
+    fs::write(server.workspace().join("target/kept.txt"), "kept").unwrap();
+    let workspace = json!({ "working_dir": server.workspace(), "exclude_patterns": [] });
+    let permissions = json!({ "tool_permissions": { "write_file": "allow" } });
+    client.configure(&json!({ "workspace": workspace, "permissions": permissions }));
+    let id = client.generate(&["servlet-import"]);
+    let (notifications, _) = client.run(id);
+    assert_eq!(contents(&notifications, "file_modification").len(), 1);
+    assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
+    assert_eq!(server.read("target/kept.txt"), "kept");
+}
+
+#[test]
 fn new_and_deleted_files_are_proposals_too() {
     if !has_node() {
         return;
