@@ -250,7 +250,7 @@ describe("a function of the options of webSocketTransport", () => {
     }
   });
 
-  it("does not repeat an attempt with an invalid URL that is no function, even if `first` is a function", async () => {
+  it("does not repeat an attempt whose invalid URL is not from a function, even if `first` is a function", async () => {
     const { peer, named } = connectTo("ws://[", { first: () => [] });
     assert.equal((await rejection(peer.request("echo", [], { timeout: 0 }))).reason, "peer-gone");
     assert.lengthOf(named("onRetry"), 0);
