@@ -197,9 +197,9 @@ describe("if the peer has no locks,", () => {
   });
 
   it("the heartbeat keeps a session open while no other messages are exchanged", async () => {
-    const sessions = recordSessions({ heartbeat: 150 });
-    const peer = await connected(worker(file, { lockless: 1, heartbeat: 150 }), sessions);
-    const call = peer.request("sleep", [900], { timeout: 0 });
+    const sessions = recordSessions({ heartbeat: 600 });
+    const peer = await connected(worker(file, { lockless: 1, heartbeat: 600 }), sessions);
+    const call = peer.request("sleep", [2_400], { timeout: 0 });
     assert.equal(await call, null);
     assert.deepEqual(sessions.events, [1]);
   });
@@ -227,8 +227,8 @@ describe("if the peer has no locks,", () => {
       [{ origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
       [{ origin: origins.own }, { origin: "null" }, { sandbox: "allow-scripts" }],
     ]) {
-      const peer = await connected(connectingIframe(query, iframeOptions), { ...options, heartbeat: 300 });
-      assert.equal(await peer.request("sleep", [800], { timeout: 0 }), null);
+      const peer = await connected(connectingIframe(query, iframeOptions), { ...options, heartbeat: 600 });
+      assert.equal(await peer.request("sleep", [1_600], { timeout: 0 }), null);
     }
   });
 
@@ -264,7 +264,7 @@ describe("a silent peer", () => {
 
   it("is responsive if it responds with a pong", async () => {
     const { port, scriptedPeer } = scriptedPort();
-    const connecting = connected(port, { heartbeat: 150 });
+    const connecting = connected(port, { heartbeat: 900 });
     const end = await scriptedPeer.open();
     const peer = await connecting;
     const call = peer.request("a", [], { timeout: 0 });

@@ -75,15 +75,15 @@ describe("a client over a WebSocket", () => {
 
   it("keeps the connection while the server responds to rpc.ping, however late the result of a call is", async () => {
     const server = await startServer();
-    const { peer, session, named } = connectTo(server.url, { heartbeat: 200 });
+    const { peer, session, named } = connectTo(server.url, { heartbeat: 600 });
     await session();
-    assert.equal(await peer.request("slow", [2_000], { timeout: 8_000 }), "late");
+    assert.equal(await peer.request("slow", [2_400], { timeout: 8_000 }), "late");
     assert.equal(named("onLost").length, 0);
     const pings = requestsIn(await server.log(), "rpc.ping");
     assert.isAtLeast(pings.length, 2);
     for (const text of pings) assert.equal(JSON.parse(text).id, "rpc.ping");
     // A server that never sent rpc.ping or rpc.pong gets a ping only while a call is pending.
-    await pause(600);
+    await pause(1_200);
     assert.isAtMost(requestsIn(await server.log(), "rpc.ping").length, pings.length + 1);
     assert.equal(peer.ignored, 0);
   });

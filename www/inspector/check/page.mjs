@@ -128,15 +128,27 @@ export class InspectorPage {
     await this.until(`an element ${selector} ${text ?? ""}`, async () => (await this.count(selector, text)) > 0);
   }
 
-  /** Clicks the first visible element that matches. Tries again if the click fails, for example on a moving element. */
+  /**
+   * Clicks the first visible element that matches. Tries again if the click fails. The driver clicks at a position, so
+   * the click on a moving element can reach another element without an error.
+   */
   async click(selector, text) {
     await this.until(`a click on ${selector} ${text ?? ""}`, async () => {
       const element = await this.find(selector, text);
-      await this.run(`arguments[0].scrollIntoView({ block: "nearest" })`, element);
-      return element.click().then(
-        () => true,
-        (error) => error.name,
+      await this.run(
+        `const [element] = arguments;
+         element.scrollIntoView({ block: "nearest" });
+         window.isClicked = false;
+         element.addEventListener("click", () => { window.isClicked = true; }, { capture: true, once: true });`,
+        element,
       );
+      try {
+        await element.click();
+      } catch (error) {
+        return error.name;
+      }
+      // A click on a link can load another page. The member is then undefined.
+      return this.run(`return window.isClicked !== false || "the click reached another element"`);
     });
   }
 
