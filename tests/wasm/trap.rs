@@ -32,11 +32,12 @@ async fn check_trap_in(method: &str) {
     client.notify("note", &("too late",)).unwrap();
     assert_eq!(echo(&client).await, Err(CallError::PeerDied), "{method}");
     assert_eq!(client.pending(), 0);
-    // If the worker had not trapped, the timer of its own call would fire during this pause.
+    // The worker has also made a call in Rust, with a timeout of 300 ms. Its timer must not call the trapped wasm, so
+    // this pause is longer than the timeout.
     sleep(400.0).await;
     let seen = ask(&worker, "how did the other calls end?").await.as_string().unwrap();
-    // If a task traps without a panic, the stack pointer shows the trap. To read this pointer, the library makes one
-    // call of the wasm.
+    // If a task traps without a panic, the library notices only that the stack pointer has not returned to its value at
+    // rest. Reading this pointer is one call of the trapped wasm.
     let calls_after_trap = usize::from(!method.starts_with("panic") && method.ends_with("Elsewhere"));
     let expected = format!(r#"{{"reason":"wasm-died","later":"wasm-died","callsAfterTrap":{calls_after_trap}}}"#);
     assert_eq!(seen, expected, "{method}");

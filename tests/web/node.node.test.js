@@ -57,7 +57,7 @@ describe("a worker thread of Node", () => {
   });
 });
 
-describe("a worker thread of Node that exits", () => {
+describe("the pending calls to a worker thread of Node", () => {
   const startScript = (script) => {
     const started = new Worker(script, { eval: true });
     afterThisTest(() => started.terminate());
@@ -68,7 +68,7 @@ describe("a worker thread of Node that exits", () => {
     ["throws", "throw new Error('no luck')"],
     ["has a syntax error", "no luck"],
   ]) {
-    it(`during its start ends pending calls with an error that contains the cause: the script ${fault}`, async () => {
+    it(`end with the cause if the script ${fault} when it starts`, async () => {
       const client = new JSONRPCClient(workerTransport(startScript(script)), { timeout: 0 });
       const { reason, message, cause } = await rejection(client.request("a"));
       assert.equal(reason, "peer-gone");
@@ -78,7 +78,7 @@ describe("a worker thread of Node that exits", () => {
     });
   }
 
-  it("after an uncaught error ends pending calls with an error that contains the cause", async () => {
+  it("end with the cause after an uncaught error in the worker", async () => {
     const script = `
       const { parentPort } = require("node:worker_threads");
       parentPort.on("message", ({ id, method }) => {
@@ -154,7 +154,7 @@ describe("a process of Node", () => {
     assert.isBelow(time, 5_000);
   });
 
-  it("prints no warning and does not fail if a call with a handled rejection and an unawaited batch fail", async () => {
+  it("prints no warning and exits with 0 after a rejected call that was handled, and a rejected batch that was not", async () => {
     const { error, stderr } = await run(`
       const client = new JSONRPCClient({ send() {}, onMessage() {} });
       client.request("a").catch(() => {});

@@ -131,8 +131,8 @@ async fn connecting_to_a_server_that_never_completes_its_response_times_out() ->
     });
     let start = Instant::now();
     let options = WebSocketOptions::new().connect_timeout(Duration::from_millis(300));
-    let short = options.connect(&format!("ws://{address}/?key=secret")).await;
-    let error = short.err().ok_or("the handshake must time out")?;
+    let outcome = options.connect(&format!("ws://{address}/?key=secret")).await;
+    let error = outcome.err().ok_or("the handshake must time out")?;
     assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     assert_eq!(error.to_string(), format!("{address}: no WebSocket was open after 300 ms"));
     assert!(start.elapsed() < Duration::from_secs(10));

@@ -131,9 +131,9 @@ impl Validation<'_> {
 
     fn check(&mut self, name: &str, line: Option<u64>, text: &[u8]) -> io::Result<()> {
         let outcome = if text.len() > self.arguments.max_bytes {
-            Err(format!("It is longer than {} bytes; --max-bytes allows more", self.arguments.max_bytes))
+            Err(format!("It is longer than {} bytes. Set a larger limit with --max-bytes", self.arguments.max_bytes))
         } else {
-            read(text, self.options)
+            validate(text, self.options)
         };
         let (errors, warnings) = outcome.unwrap_or_else(|problem| (vec![problem], Vec::new()));
         let verdict = Verdict { file: name.to_owned(), line, is_valid: errors.is_empty(), errors, warnings };
@@ -186,7 +186,7 @@ fn read_line(reader: &mut impl BufRead, max_bytes: u64, line: &mut Vec<u8>) -> i
 }
 
 /// Returns the errors and warnings of a message. `Err` is the reason why the text is not a message.
-fn read(text: &[u8], options: Options) -> Result<(Vec<String>, Vec<String>), String> {
+fn validate(text: &[u8], options: Options) -> Result<(Vec<String>, Vec<String>), String> {
     let text =
         str::from_utf8(text).map_err(|problem| format!("It is not UTF-8 from byte {} on", problem.valid_up_to()))?;
     // `json::validate` returns no position of a syntax error, so serde_json checks the syntax.

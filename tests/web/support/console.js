@@ -62,7 +62,7 @@ export class ConsoleWatch {
     const isLast = (line) => line.includes(last);
     for (let n = 0; n < 1_000 && !lines.some(isLast); n++) await new Promise((resolve) => setTimeout(resolve, 1));
     if (!lines.some(isLast)) throw new Error("the engine does not report unhandled rejections");
-    // In Node, mocha reports each rejection a second time.
+    // All reports of this rejection are removed, because mocha adds a second report in Node.
     lines.splice(0, Infinity, ...lines.filter((line) => !isLast(line)));
   }
 }

@@ -1,6 +1,6 @@
 // Formats values as short texts for people.
 
-/** Returns the time of day of a time in microseconds since 1970, with milliseconds. */
+/** Returns the time of day, for example `12:34:56.789`. `at` is in microseconds since 1970. */
 export function clock(at: number): string {
   const date = new Date(at / 1000);
   if (Number.isNaN(date.getTime())) return "–";
