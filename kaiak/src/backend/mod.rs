@@ -163,11 +163,11 @@ pub(crate) async fn check_request(run: &Run, workspace: &Arc<Workspace>) -> Resu
     denied.await?.map_or(Ok(()), |error| Err(workspace_denied(&error)))
 }
 
-/// Returns the first errors as lines.
-pub(crate) fn listed(errors: &[WorkspaceError]) -> String {
-    let mut lines: Vec<String> = errors.iter().take(MAX_LISTED).map(ToString::to_string).collect();
-    if errors.len() > MAX_LISTED {
-        lines.push(format!("and {} more", errors.len() - MAX_LISTED));
+/// Returns the first elements of a list as lines.
+pub(crate) fn listed(all: &[impl ToString]) -> String {
+    let mut lines: Vec<String> = all.iter().take(MAX_LISTED).map(ToString::to_string).collect();
+    if all.len() > MAX_LISTED {
+        lines.push(format!("and {} more", all.len() - MAX_LISTED));
     }
     cut_output(&lines.join("\n"))
 }

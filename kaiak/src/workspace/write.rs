@@ -23,7 +23,11 @@ const NEW_FILE_MODE: u32 = 0o666;
 /// The bits of a mode that are copied to the new content of a file.
 const MODE_BITS: u32 = 0o7777;
 
-static COUNTER: AtomicU64 = AtomicU64::new(0);
+/// Returns a name for a temporary entry. Another entry may have the name.
+pub(super) fn temporary_name() -> String {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    format!(".kaiak-{}-{}.tmp", process::id(), COUNTER.fetch_add(1, Ordering::Relaxed))
+}
 
 impl Workspace {
     /// Replaces the content of a file, or creates a file if `expected` is `None`. The folder must exist.
@@ -177,8 +181,7 @@ impl<'a> Temporary<'a> {
         let mode = Mode::from_raw_mode(if old.is_some() { 0o600 } else { NEW_FILE_MODE as _ });
         let mut attempts = 0;
         let (file, temporary) = loop {
-            let count = COUNTER.fetch_add(1, Ordering::Relaxed);
-            let name = format!(".kaiak-{}-{count}.tmp", process::id());
+            let name = temporary_name();
             match openat(folder, &*name, flags, mode) {
                 Ok(file) => break (file, Self { folder, name, is_done: false }),
                 Err(Errno::EXIST) if attempts < MAX_NAME_ATTEMPTS => attempts += 1,
