@@ -27,7 +27,7 @@ use crate::backend::{
     Agent, Backend, BoxFuture, Cleanup, FailedFiles, Fixed, Outcome, blocking, cancelled, check_request, listed,
     open_workspace, workspace_denied,
 };
-use crate::config::{Configuration, Configured};
+use crate::config::{Configuration, ConfigureRequest};
 use crate::fault::{Code, Fault};
 use crate::limits::{CLOSE_TIMEOUT, MAX_LISTED, START_TIMEOUT};
 use crate::permission::{Permission, tool};
@@ -51,7 +51,7 @@ impl AcpBackend {
 }
 
 impl Backend for AcpBackend {
-    fn warnings(&self, configured: &Configured) -> Vec<String> {
+    fn warnings(&self, request: &ConfigureRequest) -> Vec<String> {
         const WITHOUT_EFFECT: [&str; 6] = [
             "model.provider",
             "model.temperature",
@@ -60,12 +60,12 @@ impl Backend for AcpBackend {
             "tools.planning_mode",
             "session.retry_config",
         ];
-        let is_set = |path: &str| configured.set.iter().any(|set| set == path);
+        let is_set = |path: &str| request.set.iter().any(|set| set == path);
         let ignored = WITHOUT_EFFECT.iter().filter(|path| is_set(path));
         let mut warnings: Vec<String> =
             ignored.map(|path| format!("{path} has no effect: the agent has no such option")).collect();
         if is_set("tools.custom_tools") {
-            let tools = &configured.configuration.tools.custom_tools;
+            let tools = &request.configuration.tools.custom_tools;
             warnings.extend(tools.iter().filter_map(|tool| mcp::server(tool).err()));
         }
         warnings

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::config::{Configuration, Configured};
+use crate::config::{Configuration, ConfigureRequest};
 use crate::fault::{Code, Fault};
 use crate::limits::MAX_LISTED;
 use crate::run::Run;
@@ -22,7 +22,7 @@ pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// Starts the agents of sessions.
 pub(crate) trait Backend: Debug + Send + Sync {
     /// Returns a warning for each member of the configuration that the agents of this backend cannot honour.
-    fn warnings(&self, configured: &Configured) -> Vec<String>;
+    fn warnings(&self, request: &ConfigureRequest) -> Vec<String>;
 
     /// Starts the agent of a session.
     ///

@@ -10,7 +10,7 @@ use crate::backend::{
     Agent, Backend, BoxFuture, Cleanup, FailedFiles, Fixed, Outcome, blocking, cancelled, check_request, exhausted,
     listed, open_workspace,
 };
-use crate::config::Configured;
+use crate::config::ConfigureRequest;
 use crate::fault::Fault;
 use crate::limits::MAX_LISTED;
 use crate::permission::{Permission, tool};
@@ -45,15 +45,15 @@ impl RulesBackend {
 }
 
 impl Backend for RulesBackend {
-    fn warnings(&self, configured: &Configured) -> Vec<String> {
-        let is_set = |path: &str| configured.set.iter().any(|set| set == path);
+    fn warnings(&self, request: &ConfigureRequest) -> Vec<String> {
+        let is_set = |path: &str| request.set.iter().any(|set| set == path);
         let ignored = WITHOUT_EFFECT.iter().filter(|path| is_set(path));
         let mut warnings: Vec<String> = ignored
             .map(|path| format!("{path} has no effect: the backend `rules` uses no model and no extension"))
             .collect();
         if is_set("permissions.tool_permissions") {
             let used = [tool::READ_FILE, tool::WRITE_FILE];
-            let permissions = configured.configuration.permissions.tool_permissions.0.keys();
+            let permissions = request.configuration.permissions.tool_permissions.0.keys();
             let unused = permissions.filter(|name| !used.contains(&name.as_str()) && !is_unused_default(name));
             warnings.extend(unused.map(|name| {
                 format!("permissions.tool_permissions.{name} has no effect: the backend `rules` has no such tool")
