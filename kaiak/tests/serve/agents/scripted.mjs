@@ -214,6 +214,23 @@ const turns = {
     const missing = await request("fs/read_text_file", { path: "missing" });
     record(`missing ${missing.error.code}`);
   },
+  // Sends updates without a pause, until the turn is cancelled.
+  async flood() {
+    let isCancelled = false;
+    cancelTurn = () => (isCancelled = true);
+    const thought = { sessionUpdate: "agent_thought_chunk", content: { type: "text", text: "t" } };
+    const line = `${JSON.stringify({ jsonrpc: "2.0", method: "session/update", params: { update: thought } })}\n`;
+    const lines = line.repeat(500);
+    while (!isCancelled) {
+      await new Promise((resolve) => process.stdout.write(lines, resolve));
+    }
+  },
+  async "invalid-params"() {
+    for (const method of ["fs/read_text_file", "fs/write_text_file"]) {
+      const answer = await request(method, {});
+      record(`${method} ${JSON.stringify(answer.error)}`);
+    }
+  },
   async exit() {
     process.stderr.write("the model is on fire\n");
     process.exit(3);
