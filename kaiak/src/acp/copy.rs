@@ -16,7 +16,8 @@ use crate::workspace::{ErrorKind, Listing, RelativePath, Workspace, WorkspaceErr
 /// A private copy of the files that the patterns of a workspace select.
 #[derive(Debug)]
 pub(super) struct PrivateCopy {
-    folder: TempDir,
+    /// `None` after [`PrivateCopy::remove`].
+    folder: Mutex<Option<TempDir>>,
     /// The path of the folder, without links. The agent works in this folder.
     root: PathBuf,
     /// The folder as a workspace of which all files are selected, so that each change of the agent is seen.
@@ -45,7 +46,7 @@ impl PrivateCopy {
         let folder = tempfile::Builder::new().prefix("kaiak-").tempdir()?;
         let root = fs::canonicalize(folder.path())?;
         let files = Workspace::open_whole(&root).map_err(io::Error::other)?;
-        Ok(Self { folder, root, files, hashes: Mutex::default() })
+        Ok(Self { folder: Mutex::new(Some(folder)), root, files, hashes: Mutex::default() })
     }
 
     pub(super) fn root(&self) -> &Path {
@@ -215,14 +216,20 @@ impl PrivateCopy {
         self.hashes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Removes the copy, or keeps it if `cleanup_files` is false. Returns the number of removed files.
-    pub(super) fn remove(self, cleanup_files: bool) -> Cleanup {
+    /// Removes the copy, or keeps it if `cleanup_files` is false. Waits until no other thread uses the files of the copy.
+    /// Returns the number of removed files.
+    pub(super) fn remove(&self, cleanup_files: bool) -> Cleanup {
+        let _unused = self.hashes();
+        let folder = self.folder.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(folder) = folder else { return Cleanup::default() };
         if !cleanup_files {
-            tracing::info!("the private copy {} is kept", self.folder.keep().display());
+            // The arguments of `info!` are evaluated only if this level is logged.
+            let path = folder.keep();
+            tracing::info!("the private copy {} is kept", path.display());
             return Cleanup::default();
         }
         let removed = self.files.retain(&[]);
-        let errors = self.folder.close().err().map(|error| format!("{}: {error}", self.root.display()));
+        let errors = folder.close().err().map(|error| format!("{}: {error}", self.root.display()));
         Cleanup { temp_files_removed: removed.unwrap_or_default(), errors: errors.into_iter().collect() }
     }
 }
@@ -252,4 +259,39 @@ fn hash(content: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     content.hash(&mut hasher);
     hasher.finish()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed test is a panic")]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::mpsc::channel;
+    use std::thread;
+
+    use super::*;
+
+    /// A thread for blocking work may outlive the run that has started it.
+    #[test]
+    fn a_copy_that_a_thread_uses_is_removed_or_kept_as_the_client_wants() {
+        for cleanup_files in [true, false] {
+            let copy = Arc::new(PrivateCopy::create().unwrap());
+            let (sender, is_locked) = channel();
+            let (root, other) = (copy.root.clone(), Arc::clone(&copy));
+            let user = thread::spawn(move || {
+                let hashes = other.hashes();
+                sender.send(()).unwrap();
+                fs::write(other.root.join("file"), "x").unwrap();
+                drop(hashes);
+            });
+            is_locked.recv().unwrap();
+            let removed = copy.remove(cleanup_files);
+            user.join().unwrap();
+            drop(copy);
+            assert_eq!(removed, Cleanup { temp_files_removed: u64::from(cleanup_files), errors: Vec::new() });
+            assert_eq!(root.exists(), !cleanup_files);
+            if !cleanup_files {
+                fs::remove_dir_all(root).unwrap();
+            }
+        }
+    }
 }

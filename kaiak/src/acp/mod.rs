@@ -329,11 +329,9 @@ impl Agent for AcpAgent {
                 let _ = process.client.call::<Value>("session/close", &params).timeout(CLOSE_TIMEOUT).await;
             }
             process.end().await;
-            match Arc::into_inner(copy) {
-                Some(copy) => copy.remove(cleanup_files),
-                // A thread still reads the copy, which is removed afterwards.
-                None => Cleanup::default(),
-            }
+            let failed = format!("{}: the removal failed", copy.root().display());
+            let removed = blocking(move || copy.remove(cleanup_files)).await;
+            removed.unwrap_or_else(|_| Cleanup { temp_files_removed: 0, errors: vec![failed] })
         })
     }
 }

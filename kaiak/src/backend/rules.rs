@@ -7,8 +7,8 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use crate::backend::{
-    Agent, Backend, BoxFuture, Cleanup, FailedFiles, Fixed, Outcome, blocking, cancelled, check_request, exhausted,
-    listed, open_workspace,
+    Agent, Backend, BoxFuture, Cleanup, FailedFiles, Fixed, Outcome, blocking, cancelled, check_request, listed,
+    open_workspace,
 };
 use crate::config::ConfigureRequest;
 use crate::fault::Fault;
@@ -21,7 +21,7 @@ use crate::stream::{Content, InteractionKind, Level, ToolResult, ToolStatus, che
 use crate::workspace::{Workspace, WorkspaceError};
 
 /// The members of the configuration that have no effect on rules.
-const WITHOUT_EFFECT: [&str; 8] = [
+const WITHOUT_EFFECT: [&str; 9] = [
     "model.provider",
     "model.model",
     "model.temperature",
@@ -29,6 +29,7 @@ const WITHOUT_EFFECT: [&str; 8] = [
     "tools.enabled_extensions",
     "tools.custom_tools",
     "tools.planning_mode",
+    "tools.max_tool_calls",
     "session.retry_config",
 ];
 
@@ -179,8 +180,6 @@ impl<'a> RulesRun<'a> {
         }
         if !proposals.is_empty() {
             self.report_skipped(&problems).await;
-            // The search and the write are two calls.
-            self.check_tool_calls(2)?;
             let fixed = self.write(incident, proposals).await?;
             let is_whole = left.is_empty() && blocked.is_empty();
             return Ok(if fixed == Fixed::Yes && !is_whole { Fixed::InPart } else { fixed });
@@ -382,12 +381,6 @@ impl<'a> RulesRun<'a> {
             }
         }
         Ok((applied, errors))
-    }
-
-    /// Checks that an incident may need this number of tool calls.
-    fn check_tool_calls(&self, calls: u64) -> Result<(), Fault> {
-        let max = self.run.configuration.tools.max_tool_calls;
-        if calls > max { Err(exhausted("tools.max_tool_calls", max)) } else { Ok(()) }
     }
 
     fn permission(&self, tool: &str) -> Permission {

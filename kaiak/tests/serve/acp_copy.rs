@@ -1,11 +1,14 @@
 //! The private copy of an agent: each change in it is seen, and no change of it damages files of the user.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::harness::{Client, SERVLET, SESSION, Server, agent, contents, copies, has_node, log, summary};
+use crate::harness::{
+    Client, SERVLET, SESSION, Server, agent, command, contents, copies, folder, has_node, log, scripted, start,
+    summary, temporary,
+};
 
 /// Returns the content of all files below a folder, by their paths.
 fn snapshot(root: &Path) -> Vec<(PathBuf, String)> {
@@ -172,4 +175,31 @@ fn folders_that_are_nested_too_deep_are_reported_and_removed() {
     let summary = &deleted["result"]["cleanup_summary"];
     assert_eq!(json!({ "temp_files_removed": summary["temp_files_removed"], "errors": summary["errors"] }), expected);
     assert_eq!(copies(&server), 0);
+}
+
+#[test]
+fn a_copy_that_is_not_cleaned_up_is_kept_and_the_log_has_its_path() {
+    if !has_node() {
+        return;
+    }
+    for level in ["warn", "info"] {
+        let folder = folder();
+        let log = folder.path().join("server.log");
+        let mut command = command(&folder);
+        command.args(["serve", "--stdio", "--log-level", level, "--backend", "acp", "--", "node"]).arg(scripted());
+        command.arg("answer").env("TMPDIR", temporary(&folder)).stderr(File::create(&log).unwrap());
+        let (server, mut client) = start(folder, command);
+        server.put("src/A.java", SERVLET);
+        let id = client.generate(&["servlet-import"]);
+        assert_eq!(client.response(id)["result"]["status"], "completed");
+        let argument = json!({ "session_id": SESSION, "cleanup_files": false });
+        let deleted = client.call("kaiak/delete_session", &argument);
+        let summary = &deleted["result"]["cleanup_summary"];
+        assert_eq!((&summary["temp_files_removed"], &summary["errors"]), (&json!(0), &json!([])), "{deleted}");
+        let kept = fs::read_dir(server.folder.path().join("tmp")).unwrap().next().unwrap().unwrap().path();
+        assert_eq!(fs::read_to_string(kept.join("src/A.java")).unwrap(), SERVLET);
+        let log = fs::read_to_string(&log).unwrap();
+        let line = format!("the private copy {} is kept", kept.canonicalize().unwrap().display());
+        assert_eq!(log.contains(&line), level == "info", "{log}");
+    }
 }

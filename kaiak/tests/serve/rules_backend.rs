@@ -148,18 +148,15 @@ fn a_file_that_changes_while_its_question_is_open_is_not_overwritten() {
 }
 
 #[test]
-fn a_request_that_needs_more_turns_or_tool_calls_than_allowed_is_answered_with_32015() {
-    for (configuration, field) in [
-        (json!({ "session": { "max_turns": 1 } }), "session.max_turns"),
-        (json!({ "tools": { "max_tool_calls": 1 } }), "tools.max_tool_calls"),
-    ] {
-        let (server, mut client) = servlet();
-        client.configure(&configuration);
-        let id = client.generate(&["by-hand", "servlet-import"]);
-        let (_, response) = client.run(id);
-        assert_eq!((&response["error"]["code"], &response["error"]["data"]["field"]), (&json!(-32015), &json!(field)));
-        assert_eq!(server.read("src/A.java"), SERVLET);
-    }
+fn max_tool_calls_has_no_effect_on_rules_because_a_fix_has_no_loop() {
+    let (server, mut client) = servlet();
+    let configured = client.configure(&json!({ "tools": { "max_tool_calls": 1 } }));
+    let warning = "tools.max_tool_calls has no effect: the backend `rules` uses no model and no extension";
+    assert_eq!(configured["warnings"], json!([warning]));
+    let id = client.generate(&["servlet-import"]);
+    client.approve(true);
+    assert_eq!(client.response(id)["result"]["status"], "completed");
+    assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
 }
 
 #[test]
@@ -186,6 +183,7 @@ fn more_incidents_than_turns_are_answered_with_32015_before_the_first_change() {
     let id = client.command("kaiak/generate_fix", &argument);
     let (_, response) = client.run(id);
     assert_eq!(response["error"]["code"], -32015, "{response}");
+    assert_eq!(response["error"]["data"]["field"], "session.max_turns");
     assert_eq!(server.read("src/A.java"), SERVLET);
 }
 
