@@ -7,7 +7,7 @@ use std::fmt::{self, Display};
 use super::Risk;
 use super::edit::{self, Fixed, Subject};
 use super::proposal::Proposal;
-use crate::limits::MAX_PASSES;
+use crate::limits::{MAX_FILE_BYTES, MAX_PASSES};
 use crate::rules::finder::{scan_files, too_slow};
 use crate::rules::ruleset::{Rule, RuleSet};
 use crate::workspace::{ErrorKind, RelativePath, Workspace, WorkspaceError};
@@ -247,8 +247,12 @@ fn fix_file(
         for index in &indices {
             let (Some(rule), Some(searches)) = (rules.rule(*index), active.get(index)) else { continue };
             let subject = Subject { rule, searches, line, options };
-            let Fixed { text: new_text, path: new_path, risk: new_risk, changed, left: lines } =
-                edit::fix(subject, &path, &text);
+            let Ok(result) = edit::fix(subject, &path, &text) else {
+                let message = format!("the new content must have at most {MAX_FILE_BYTES} bytes, got more");
+                plan.blocked.push(WorkspaceError::new(ErrorKind::TooLarge, found.path.as_str(), message));
+                return;
+            };
+            let Fixed { text: new_text, path: new_path, risk: new_risk, changed, left: lines } = result;
             for (line, reason) in lines {
                 let is_changed = line.is_some_and(|line| fixed.contains(&(*index, line)));
                 let reason = if is_changed { "the rule finds this place again after its fix" } else { &reason };
