@@ -5,7 +5,7 @@ mod derive;
 pub(crate) mod pattern;
 mod table;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::error::Error;
 use std::fmt::{self, Display};
 use std::fs::{self, File, OpenOptions};
@@ -175,22 +175,22 @@ impl RuleSet {
     /// its description states a replacement, see [`Rule::has_fix`].
     ///
     /// A rule that is invalid, or that needs another provider, is skipped with a warning. In a folder, a pipe or a link
-    /// without a target that has the name of a file of rules is skipped with a warning, too.
+    /// without a target that has the name of a file of rules is skipped with a warning, too. A file to which several
+    /// paths or links lead is read once.
     ///
     /// # Errors
-    /// If one of the paths cannot be read, or is neither a folder nor a regular file.
+    /// If one of the paths cannot be read, or is neither a folder nor a regular file, or if a `fixes.yaml` is not a
+    /// regular file.
     pub fn load(paths: &[PathBuf]) -> Result<(Self, Vec<Warning>), LoadError> {
-        let mut loader = Loader::default();
-        let mut files = Vec::new();
+        let (mut loader, mut collection) = (Loader::default(), Collection::default());
         for path in paths {
-            let known = files.len();
-            collect(path, 0, &mut files, &mut loader).map_err(|error| LoadError { path: path.clone(), error })?;
-            if files.len() == known {
+            let has_files = collection.add(path, &mut loader);
+            if !has_files.map_err(|error| LoadError { path: path.clone(), error })? {
                 loader.warn(path, None, "the folder has no file of rules: no `.yaml`, and no `.yml`".to_owned());
             }
         }
+        let mut files = collection.files;
         files.sort();
-        files.dedup();
         for file in &files {
             loader.read(file).map_err(|error| LoadError { path: file.clone(), error })?;
         }
@@ -231,42 +231,101 @@ impl RuleSet {
     }
 }
 
-/// Appends the files of rules at `path`. The path itself may have any name; files in folders end in `.yaml` or `.yml`.
-fn collect(path: &Path, depth: usize, files: &mut Vec<PathBuf>, loader: &mut Loader) -> io::Result<()> {
-    let metadata = fs::metadata(path)?;
-    if !metadata.is_dir() {
-        if !metadata.is_file() {
-            return Err(not_regular());
+/// The files of rules at some paths. Each file is listed once, even if several paths or links lead to it.
+#[derive(Default)]
+struct Collection {
+    files: Vec<PathBuf>,
+    /// The listed files and the searched folders, without links. A table is listed once for each folder that has it,
+    /// because it applies to the rules in its folder.
+    known: BTreeSet<PathBuf>,
+    /// Links to files and folders, with their depths. They are followed after all other entries, so that a file is
+    /// listed by the path without links, if it has one.
+    links: VecDeque<(PathBuf, usize)>,
+}
+
+impl Collection {
+    /// Adds the files of rules at `path`. The path itself may have any name; files in folders end in `.yaml` or `.yml`.
+    /// Returns whether `path` has files, including those that were listed before.
+    fn add(&mut self, path: &Path, loader: &mut Loader) -> io::Result<bool> {
+        let mut has_files = self.collect(path, 0, loader)?;
+        while let Some((link, depth)) = self.links.pop_front() {
+            has_files |= self.collect(&link, depth, loader)?;
         }
-        files.push(path.to_owned());
-        return Ok(());
+        Ok(has_files)
     }
-    for entry in fs::read_dir(path)? {
-        let entry = entry?;
+
+    fn collect(&mut self, path: &Path, depth: usize, loader: &mut Loader) -> io::Result<bool> {
+        let metadata = fs::metadata(path)?;
+        let real = fs::canonicalize(path)?;
+        let is_table = path.file_name().is_some_and(|name| name == TABLE);
+        if is_table && !metadata.is_file() {
+            return Err(invalid_table(path));
+        }
+        if !metadata.is_dir() {
+            if !metadata.is_file() {
+                return Err(not_regular());
+            }
+            let folder = path.parent().filter(|_| is_table).and_then(|folder| fs::canonicalize(folder).ok());
+            if self.known.insert(folder.map_or(real, |folder| folder.join(TABLE))) {
+                self.files.push(path.to_owned());
+            }
+            return Ok(true);
+        }
+        if !self.known.insert(real) {
+            return Ok(true);
+        }
+        let mut entries = fs::read_dir(path)?.collect::<io::Result<Vec<_>>>()?;
+        entries.sort_by_key(fs::DirEntry::file_name);
+        let mut has_files = false;
+        for entry in entries {
+            has_files |= self.collect_entry(&entry, depth, loader)?;
+        }
+        Ok(has_files)
+    }
+
+    fn collect_entry(&mut self, entry: &fs::DirEntry, depth: usize, loader: &mut Loader) -> io::Result<bool> {
         let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
         let stem = name.strip_suffix(".yaml").or_else(|| name.strip_suffix(".yml"));
         let is_wanted = stem.is_some_and(|stem| !stem.ends_with(".test")) && name != DESCRIPTION;
         // `metadata` follows links.
-        match fs::metadata(&path) {
-            Ok(metadata) if metadata.is_dir() => {
+        let metadata = fs::metadata(&path);
+        let depth = match &metadata {
+            Ok(metadata) if metadata.is_dir() && name != TABLE => {
                 if name == "tests" || name.starts_with('.') {
-                    continue;
+                    return Ok(false);
                 }
                 if depth >= MAX_RULE_FOLDER_DEPTH {
                     let reason =
                         format!("the folder is skipped: it must be at most {MAX_RULE_FOLDER_DEPTH} folders deep");
                     loader.warn(&path, None, reason);
-                    continue;
+                    return Ok(false);
                 }
-                collect(&path, depth + 1, files, loader)?;
+                depth + 1
             }
-            Ok(metadata) if is_wanted && metadata.is_file() => files.push(path),
-            Ok(_) if is_wanted => loader.warn(&path, None, format!("the file is skipped: {}", not_regular())),
-            Err(error) if is_wanted => loader.warn(&path, None, format!("the file is skipped: {error}")),
-            _ => {}
+            Ok(metadata) if is_wanted && metadata.is_file() => depth,
+            // Without its table, a set of rules would lack its fixes.
+            _ if name == TABLE => return Err(invalid_table(&path)),
+            Ok(_) if is_wanted => {
+                loader.warn(&path, None, format!("the file is skipped: {}", not_regular()));
+                return Ok(false);
+            }
+            Err(error) if is_wanted => {
+                loader.warn(&path, None, format!("the file is skipped: {error}"));
+                return Ok(false);
+            }
+            _ => return Ok(false),
+        };
+        if entry.file_type()?.is_symlink() {
+            self.links.push_back((path, depth));
+            return Ok(false);
         }
+        self.collect(&path, depth, loader)
     }
-    Ok(())
+}
+
+fn invalid_table(path: &Path) -> io::Error {
+    let message = format!("{} must be a regular file, or must not exist", path.display());
+    io::Error::new(io::ErrorKind::InvalidInput, message)
 }
 
 fn not_regular() -> io::Error {
@@ -327,7 +386,8 @@ impl Loader {
             return Ok(());
         }
         let text = String::from_utf8(bytes).map_err(|_| "it must be UTF-8".to_owned());
-        let list = match text.and_then(|text| parse_list(&text)) {
+        // Some editors write a byte order mark.
+        let list = match text.and_then(|text| parse_list(text.strip_prefix('\u{feff}').unwrap_or(&text))) {
             Ok(list) => list,
             Err(reason) => {
                 self.warn(file, None, format!("the file is skipped: {reason}"));
