@@ -45,7 +45,7 @@ impl PrivateCopy {
     pub(super) fn create() -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("kaiak-").tempdir()?;
         let root = fs::canonicalize(folder.path())?;
-        let files = Workspace::open_whole(&root).map_err(io::Error::other)?;
+        let files = Workspace::open_temporary(&root).map_err(io::Error::other)?;
         Ok(Self { folder: Mutex::new(Some(folder)), root, files, hashes: Mutex::default() })
     }
 

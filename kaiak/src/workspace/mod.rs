@@ -16,6 +16,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use rustix::io::Errno;
@@ -25,6 +26,7 @@ pub use self::path::{MAX_PATH_CHARS, RelativePath};
 use self::patterns::Patterns;
 
 pub use self::patterns::{DEFAULT_EXCLUDE, DEFAULT_INCLUDE};
+use self::write::Sync;
 pub(crate) use self::write::check_size;
 use crate::limits::{self, MAX_FOLDER_DEPTH};
 
@@ -39,6 +41,7 @@ pub struct Workspace {
     root: PathBuf,
     folder: OwnedFd,
     patterns: Patterns,
+    sync: Sync,
 }
 
 /// The entries of a workspace, in the order of their paths.
@@ -63,12 +66,12 @@ impl Workspace {
         Self::with(root, Patterns::new(if include.is_empty() { &default } else { include }, exclude)?)
     }
 
-    /// Opens the folder `root` with all its files.
+    /// Opens a temporary folder with all its files. Writes in it need not be durable.
     ///
     /// # Errors
     /// If `root` is not a folder that can be opened.
-    pub(crate) fn open_whole(root: &Path) -> Result<Self, WorkspaceError> {
-        Self::with(root, Patterns::all())
+    pub(crate) fn open_temporary(root: &Path) -> Result<Self, WorkspaceError> {
+        Ok(Self { sync: Sync::Never, ..Self::with(root, Patterns::all())? })
     }
 
     fn with(root: &Path, patterns: Patterns) -> Result<Self, WorkspaceError> {
@@ -80,7 +83,13 @@ impl Workspace {
         };
         let real = fs::canonicalize(root).map_err(failed)?;
         let folder = openat(rustix::fs::CWD, &real, FOLDER, Mode::empty()).map_err(|error| failed(error.into()))?;
-        Ok(Self { root: real, folder, patterns })
+        Ok(Self { root: real, folder, patterns, sync: Sync::EachWrite })
+    }
+
+    /// Lets writes return before their content is on the disk. [`Workspace::sync`] makes them durable.
+    #[must_use]
+    pub(crate) fn with_late_sync(self) -> Self {
+        Self { sync: Sync::Later(Mutex::default()), ..self }
     }
 
     /// Opens the folder `root` with the default patterns.
