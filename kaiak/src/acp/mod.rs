@@ -25,7 +25,7 @@ use self::turn::{Turn, TurnEnd};
 use self::wire::Initialized;
 use crate::backend::{
     Agent, Backend, BoxFuture, Cleanup, FailedFiles, Fixed, Outcome, blocking, cancelled, check_request, listed,
-    open_workspace, workspace_denied,
+    open_workspace, sync, workspace_denied,
 };
 use crate::config::{Configuration, ConfigureRequest};
 use crate::fault::{Code, Fault};
@@ -123,6 +123,7 @@ impl AcpAgent {
         }
         let (mut outcome, mut failed_files) = (Outcome::default(), FailedFiles::default());
         let fixed = self.fix_incidents(run, &workspace, &mut outcome, &mut failed_files).await;
+        sync(&workspace, &mut failed_files).await?;
         // Before a request was stopped or has failed, it may have applied changes.
         outcome.send_summary(run, "acp").await;
         fixed?;

@@ -127,7 +127,7 @@ impl FailedFiles {
     }
 }
 
-/// Opens the workspace of a configuration.
+/// Opens the workspace of a configuration. Its changes are durable after [`sync`].
 ///
 /// # Errors
 /// -32002.
@@ -137,7 +137,14 @@ pub(crate) async fn open_workspace(configuration: &Arc<Configuration>) -> Result
         let section = &configuration.workspace;
         Workspace::open(&section.working_dir, &section.include_patterns, &section.exclude_patterns)
     });
-    opened.await?.map(Arc::new).map_err(|error| workspace_denied(&error))
+    opened.await?.map(|workspace| Arc::new(workspace.with_late_sync())).map_err(|error| workspace_denied(&error))
+}
+
+/// Makes the changes of a request durable. One call for all changes takes less time than one for each change.
+pub(crate) async fn sync(workspace: &Arc<Workspace>, failed_files: &mut FailedFiles) -> Result<(), Fault> {
+    let workspace = Arc::clone(workspace);
+    blocking(move || workspace.sync()).await?.into_iter().for_each(|error| failed_files.push(error));
+    Ok(())
 }
 
 /// Checks a request before its first change: the number of its incidents, and their paths. A file may be missing.

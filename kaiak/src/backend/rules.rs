@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 
 use crate::backend::{
     Agent, Backend, BoxFuture, Cleanup, FailedFiles, Fixed, Outcome, blocking, cancelled, check_request, listed,
-    open_workspace,
+    open_workspace, sync,
 };
 use crate::config::ConfigureRequest;
 use crate::fault::Fault;
 use crate::limits::MAX_LISTED;
 use crate::permission::{Permission, tool};
 use crate::protocol::Incident;
-use crate::rules::{FixError, FixOptions, FixPlan, Left, Proposal, Risk, RuleSet, Target, plan_fix};
+use crate::rules::{FixError, FixOptions, FixPlan, Left, Proposal, Risk, RuleSet, SelectedRule};
 use crate::run::{Answer, Run};
 use crate::stream::{Content, InteractionKind, Level, ToolResult, ToolStatus, check_size, cut_output};
 use crate::workspace::{Workspace, WorkspaceError};
@@ -94,6 +94,8 @@ impl Agent for RulesAgent {
 struct RulesRun<'a> {
     run: &'a Run,
     rules: Arc<RuleSet>,
+    /// The sets with one rule each, by the ids of the rules, because many incidents may have the same rule.
+    selected: HashMap<String, Arc<SelectedRule>>,
     workspace: Arc<Workspace>,
     outcome: Outcome,
     /// The rules that have changed a file in this request.
@@ -113,6 +115,7 @@ impl<'a> RulesRun<'a> {
         Ok(Self {
             run,
             rules,
+            selected: HashMap::new(),
             workspace,
             outcome: Outcome::default(),
             used_rules: BTreeSet::new(),
@@ -125,6 +128,7 @@ impl<'a> RulesRun<'a> {
     /// Fixes all incidents. Sends the summary, even if the request is stopped or fails.
     async fn run(mut self) -> Result<Outcome, Fault> {
         let fixed = self.fix_all().await;
+        sync(&self.workspace, &mut self.failed_files).await?;
         self.outcome.send_summary(self.run, "rules").await;
         fixed?;
         self.failed_files.result(self.run, self.outcome)
@@ -245,15 +249,19 @@ impl<'a> RulesRun<'a> {
     }
 
     /// Plans the fix of an incident. If the incident cannot be fixed, reports the reason and returns `None`.
-    async fn plan(&self, incident: &Incident) -> Result<Option<FixPlan>, Fault> {
+    async fn plan(&mut self, incident: &Incident) -> Result<Option<FixPlan>, Fault> {
         let (rules, workspace) = (Arc::clone(&self.rules), Arc::clone(&self.workspace));
+        let known = self.selected.get(&incident.rule_id).cloned();
         let (rule_id, uri, line) = (incident.rule_id.clone(), incident.uri.clone(), incident.line_number);
         let parameters = read_parameters(incident);
         self.tool(tool::READ_FILE, "search", &parameters, ToolStatus::Executing, None).await;
         let start = Instant::now();
         let planned = blocking(move || {
-            let target = Target { rule_id: &rule_id, uri: uri.as_deref(), line };
-            let mut plan = plan_fix(&rules, &workspace, target, FixOptions::default())?;
+            let selected = match known {
+                Some(known) => known,
+                None => Arc::new(SelectedRule::new(&rules, &rule_id)?),
+            };
+            let mut plan = selected.plan(&workspace, uri.as_deref(), line, FixOptions::default())?;
             plan.proposals.retain(|proposal| match check_size(proposal) {
                 Ok(()) => true,
                 Err(error) => {
@@ -261,9 +269,12 @@ impl<'a> RulesRun<'a> {
                     false
                 }
             });
-            Ok(plan)
+            Ok((plan, selected))
         });
-        let planned = planned.await?;
+        let planned = planned.await?.map(|(plan, selected)| {
+            self.selected.entry(incident.rule_id.clone()).or_insert(selected);
+            plan
+        });
         let (status, result) = match &planned {
             Ok(plan) => {
                 let paths: Vec<&str> = plan.proposals.iter().map(|proposal| proposal.file_path.as_str()).collect();

@@ -1,5 +1,7 @@
 //! `kaiak/generate_fix` with the backend `rules`.
 
+use std::time::Instant;
+
 use serde_json::{Value, json};
 
 use crate::harness::{FIXED_SERVLET, SERVLET, SESSION, contents, fix, incident, is_time, servlet, stdio};
@@ -129,6 +131,33 @@ fn many_incidents_in_one_file_are_fixed_at_their_own_lines() {
     let mut expected: String = (0..99).map(|number| format!("kept.{number}=2\n")).collect();
     expected.push_str("obsolete.99=1\nkept.99=2\n");
     assert_eq!(server.read("src/a.properties"), expected);
+}
+
+/// The imports of the file are parsed once for each change, and the content is written to the disk once for all changes.
+#[test]
+fn a_thousand_incidents_in_one_file_are_fixed() {
+    let (server, mut client) = stdio();
+    let lines: String = (0..1_000).map(|number| format!("import javax.servlet.C{number};\n")).collect();
+    server.put("src/A.java", &lines);
+    let incidents: Vec<Value> = (0..1_000)
+        .map(|number| {
+            let mut incident = incident(&format!("incident-{number}"), "servlet-import");
+            incident["uri"] = json!("src/A.java");
+            incident["lineNumber"] = json!(number + 1);
+            incident
+        })
+        .collect();
+    let options = json!({ "auto_apply_safe_fixes": true });
+    let argument = json!({ "session_id": SESSION, "incidents": incidents, "options": options });
+    let start = Instant::now();
+    let id = client.command("kaiak/generate_fix", &argument);
+    let (notifications, _) = client.run(id);
+    println!("1 000 incidents in one file need {:?}", start.elapsed());
+    assert_eq!(
+        contents(&notifications, "system").pop().unwrap()["message"],
+        "1000 of 1000 incidents fixed, 0 not fixed"
+    );
+    assert_eq!(server.read("src/A.java"), lines.replace("javax", "jakarta"));
 }
 
 #[test]

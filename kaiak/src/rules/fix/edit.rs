@@ -8,8 +8,8 @@ use regex::Regex;
 use super::template::{Template, TooLarge};
 use super::{Action, FixOptions, Move, Risk};
 use crate::limits::{MAX_FILE_BYTES, MAX_PATH_CHARACTERS};
-use crate::rules::finder::{Place, places_of_rule};
-use crate::rules::java_imports::{Import, imports};
+use crate::rules::finder::{Place, TooSlow, places_of_rule};
+use crate::rules::java_imports::{Import, ImportCache};
 use crate::rules::java_names::{Fate, fate};
 use crate::rules::ruleset::Rule;
 use crate::workspace::RelativePath;
@@ -30,6 +30,27 @@ pub(super) struct Fixed {
     pub(super) left: BTreeMap<Option<u32>, String>,
 }
 
+/// The reason for which the fixes of a rule in one file were not computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EditError {
+    /// The text would have more than [`MAX_BYTES`].
+    TooLarge,
+    /// A search takes too long.
+    TooSlow,
+}
+
+impl From<TooLarge> for EditError {
+    fn from(_: TooLarge) -> Self {
+        Self::TooLarge
+    }
+}
+
+impl From<TooSlow> for EditError {
+    fn from(_: TooSlow) -> Self {
+        Self::TooSlow
+    }
+}
+
 /// A rule whose places are fixed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Subject<'a> {
@@ -39,19 +60,21 @@ pub(super) struct Subject<'a> {
     /// The only line whose places are fixed, or `None` for all lines.
     pub(super) line: Option<u32>,
     pub(super) options: FixOptions,
+    pub(super) cache: &'a ImportCache,
 }
 
 impl Subject<'_> {
-    fn places(self, path: &RelativePath, text: &str) -> Vec<Place> {
-        places_of_rule(self.rule, self.searches, path, text)
+    /// Returns the places of the rule. With `line`, places on other lines may be omitted.
+    fn places(self, path: &RelativePath, text: &str, line: Option<u32>) -> Result<Vec<Place>, TooSlow> {
+        places_of_rule(self.rule, self.searches, path, text, line, self.cache)
     }
 }
 
 /// Fixes the places of a rule in `text`. If the fixes would change their own result once more, nothing is changed.
 ///
 /// # Errors
-/// If the text would have more than [`MAX_BYTES`].
-pub(super) fn fix(subject: Subject<'_>, path: &RelativePath, text: &str) -> Result<Fixed, TooLarge> {
+/// If the text would be too large, or a search takes too long.
+pub(super) fn fix(subject: Subject<'_>, path: &RelativePath, text: &str) -> Result<Fixed, EditError> {
     let Subject { rule, line, .. } = subject;
     let once = fix_once(subject, path, text)?;
     if once.risk.is_none() {
@@ -67,7 +90,7 @@ pub(super) fn fix(subject: Subject<'_>, path: &RelativePath, text: &str) -> Resu
         return Ok(once);
     }
     let reason = "the fix would change its own result again".to_owned();
-    let lines = once.left.keys().copied().chain(subject.places(path, text).into_iter().map(|place| place.line));
+    let lines = once.left.keys().copied().chain(subject.places(path, text, line)?.into_iter().map(|place| place.line));
     let lines = lines.filter(|one| line.is_none() || *one == line);
     let left = lines.map(|line| (line, reason.clone())).collect();
     Ok(Fixed { left, ..Fixed::unchanged(path, text) })
@@ -80,10 +103,10 @@ impl Fixed {
     }
 }
 
-fn fix_once(subject: Subject<'_>, path: &RelativePath, text: &str) -> Result<Fixed, TooLarge> {
-    let Subject { rule, line, options, .. } = subject;
+fn fix_once(subject: Subject<'_>, path: &RelativePath, text: &str) -> Result<Fixed, EditError> {
+    let Subject { rule, line, options, cache, .. } = subject;
     let is_wanted = |place: &Place| line.is_none() || place.line == line || place.line.is_none();
-    let mut places: Vec<_> = subject.places(path, text).into_iter().filter(is_wanted).collect();
+    let mut places: Vec<_> = subject.places(path, text, line)?.into_iter().filter(is_wanted).collect();
     let mut fixed = Fixed::unchanged(path, text);
     if places.is_empty() {
         return Ok(fixed);
@@ -97,11 +120,13 @@ fn fix_once(subject: Subject<'_>, path: &RelativePath, text: &str) -> Result<Fix
     for (index, fix) in rule.fixes.iter().enumerate() {
         if index > 0 {
             // Earlier fixes have moved the places within their lines.
-            places = subject.places(path, &fixed.text);
+            places = subject.places(path, &fixed.text, None)?;
             places.retain(|place| place.line.is_some_and(|line| numbers.contains(&line)));
         }
         let edits = match &fix.action {
-            Action::RenameImport(moves) => rename_imports(&fixed.text, &places, moves, options, &mut reasons),
+            Action::RenameImport(moves) => {
+                rename_imports(&cache.imports(&fixed.text), &places, moves, options, &mut reasons)
+            }
             Action::ReplaceInMatches { text, with } => replace_in_matches(&fixed.text, &places, text, with),
             Action::ReplaceInLines { pattern, with } => replace_in_lines(&fixed.text, &numbers, pattern, with),
             // The lines after a deleted line get other numbers, so no later fix may use these numbers.
@@ -122,7 +147,7 @@ fn fix_once(subject: Subject<'_>, path: &RelativePath, text: &str) -> Result<Fix
             fixed.changed.extend(edits.iter().map(|edit| edit.line));
             fixed.text = apply(&fixed.text, edits);
             if fixed.text.len() > MAX_BYTES {
-                return Err(TooLarge);
+                return Err(EditError::TooLarge);
             }
         }
     }
@@ -196,7 +221,7 @@ fn apply(text: &str, mut edits: Vec<Edit>) -> String {
 }
 
 fn rename_imports(
-    text: &str,
+    imports: &[Import],
     places: &[Place],
     moves: &[Move],
     options: FixOptions,
@@ -205,9 +230,9 @@ fn rename_imports(
     let starts: BTreeMap<usize, u32> =
         places.iter().filter_map(|place| Some((place.range.start, place.line?))).collect();
     let mut edits = Edits::default();
-    for import in imports(text) {
+    for import in imports {
         let Some(line) = starts.get(&import.start()) else { continue };
-        match new_name(&import, moves, options) {
+        match new_name(import, moves, options) {
             Ok((count, to)) => {
                 let last = count.checked_sub(1).and_then(|last| import.parts.get(last));
                 let Some(last) = last else { continue };
@@ -336,6 +361,7 @@ fn lines(text: &str) -> impl Iterator<Item = (u32, Range<usize>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::java_imports::imports;
 
     fn import(text: &str) -> Import {
         imports(text).remove(0)
