@@ -1,11 +1,14 @@
 //! The backend that fixes incidents by rules, without a model.
 
+mod order;
+
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
+use self::order::order;
 use crate::backend::{
     Agent, Backend, BoxFuture, Cleanup, FailedFiles, Fixed, Outcome, blocking, cancelled, check_request, listed,
     open_workspace, sync,
@@ -428,28 +431,6 @@ impl<'a> RulesRun<'a> {
     }
 }
 
-/// Returns the indices of the incidents in the order in which they are fixed. The incidents of one file are fixed from
-/// its end, because a fix may move the lines below its place.
-fn order(incidents: &[Incident]) -> Vec<usize> {
-    let mut by_file: HashMap<&str, Vec<(u32, usize)>> = HashMap::new();
-    for (index, incident) in incidents.iter().enumerate() {
-        if let (Some(uri), Some(line)) = (&incident.uri, incident.line_number) {
-            by_file.entry(uri).or_default().push((line, index));
-        }
-    }
-    let mut order: Vec<usize> = (0..incidents.len()).collect();
-    for places in by_file.into_values() {
-        let mut lines = places.clone();
-        lines.sort_by_key(|(line, _)| std::cmp::Reverse(*line));
-        for ((_, place), (_, index)) in places.into_iter().zip(lines) {
-            if let Some(entry) = order.get_mut(place) {
-                *entry = index;
-            }
-        }
-    }
-    order
-}
-
 fn read_parameters(incident: &Incident) -> Value {
     json!({ "rule_id": incident.rule_id, "file_path": incident.uri, "line_number": incident.line_number })
 }
@@ -464,38 +445,4 @@ fn failure(start: Instant, error: String) -> ToolResult {
 
 fn milliseconds(start: Instant) -> u64 {
     u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::order;
-    use crate::protocol::Incident;
-
-    fn incident(uri: Option<&str>, line: Option<u32>) -> Incident {
-        let text = String::new;
-        let uri = uri.map(str::to_owned);
-        Incident {
-            id: text(),
-            rule_id: text(),
-            message: text(),
-            description: text(),
-            effort: text(),
-            severity: text(),
-            uri,
-            line_number: line,
-        }
-    }
-
-    #[test]
-    fn the_incidents_of_one_file_are_fixed_from_its_end() {
-        let incidents = [
-            incident(Some("a"), Some(3)),
-            incident(None, None),
-            incident(Some("a"), Some(9)),
-            incident(Some("b"), Some(1)),
-            incident(Some("a"), Some(5)),
-            incident(Some("a"), None),
-        ];
-        assert_eq!(order(&incidents), [2, 1, 4, 3, 0, 5]);
-    }
 }
