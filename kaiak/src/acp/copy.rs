@@ -216,8 +216,8 @@ impl PrivateCopy {
         self.hashes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Removes the copy, or keeps it if `cleanup_files` is false. Waits until no other thread uses the files of the copy.
-    /// Returns the number of removed files.
+    /// Removes the copy, or keeps it if `cleanup_files` is false. Waits until no other thread uses the files of the
+    /// copy. Returns the number of removed files.
     pub(super) fn remove(&self, cleanup_files: bool) -> Cleanup {
         let _unused = self.hashes();
         let folder = self.folder.lock().unwrap_or_else(PoisonError::into_inner).take();

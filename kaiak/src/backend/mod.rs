@@ -142,6 +142,10 @@ pub(crate) async fn open_workspace(configuration: &Arc<Configuration>) -> Result
 
 /// Makes the changes of a request durable. One call for all changes takes less time than one for each change.
 pub(crate) async fn sync(workspace: &Arc<Workspace>, failed_files: &mut FailedFiles) -> Result<(), Fault> {
+    // A request without a change ends at once, so that its session can be used.
+    if !workspace.needs_sync() {
+        return Ok(());
+    }
     let workspace = Arc::clone(workspace);
     blocking(move || workspace.sync()).await?.into_iter().for_each(|error| failed_files.push(error));
     Ok(())

@@ -121,6 +121,12 @@ impl Workspace {
         Ok(())
     }
 
+    /// Returns whether [`Workspace::sync`] has something to do.
+    pub(crate) fn needs_sync(&self) -> bool {
+        let Sync::Later(paths) = &self.sync else { return false };
+        !paths.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
     /// Makes the writes since the last call durable. Returns the files that cannot be written to the disk.
     pub(crate) fn sync(&self) -> Vec<WorkspaceError> {
         let Sync::Later(paths) = &self.sync else { return Vec::new() };
@@ -237,7 +243,7 @@ struct Temporary<'a> {
     folder: BorrowedFd<'a>,
     name: String,
     /// The device and the number of the file.
-    id: (u64, u64),
+    id: (i128, i128),
     is_done: bool,
 }
 
@@ -281,8 +287,8 @@ impl<'a> Temporary<'a> {
 
     /// Takes the place of the file `name`, whose content must be `expected`.
     ///
-    /// A comparison before the replacement would leave a moment in which another process replaces the file, and its file
-    /// would be lost. So both files exchange their names in one step, and the old file is compared afterwards.
+    /// A comparison before the replacement would leave a moment in which another process replaces the file, and its
+    /// file would be lost. So both files exchange their names in one step, and the old file is compared afterwards.
     fn replace(mut self, name: &str, path: &RelativePath, expected: &[u8]) -> Result<(), WorkspaceError> {
         match exchange(self.folder, &self.name, name) {
             // A drop removes the old file, which has the temporary name.
@@ -306,7 +312,7 @@ impl<'a> Temporary<'a> {
         }
     }
 
-    /// Gives the name `name` back to the file that another process has created.
+    /// Restores the name `name` of the file that another process has created.
     fn give_back(&mut self, name: &str) {
         match exchange(self.folder, &self.name, name) {
             Ok(()) => {
@@ -366,8 +372,8 @@ fn is_unsupported(error: Errno) -> bool {
     matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
 }
 
-fn id_of(stat: &Stat) -> (u64, u64) {
-    (stat.st_dev as u64, stat.st_ino as u64)
+fn id_of(stat: &Stat) -> (i128, i128) {
+    (i128::from(stat.st_dev), i128::from(stat.st_ino))
 }
 
 impl Drop for Temporary<'_> {

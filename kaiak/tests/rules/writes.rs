@@ -160,8 +160,8 @@ fn each_operation_of_a_proposal_is_applied() {
 }
 
 /// Another process replaces the file again and again, by an exchange that returns the replaced content. So each content
-/// of that process must be returned by an exchange, be the `expected` of a write or a deletion, or be in the file at the
-/// end. A content that is missing was overwritten by a write that did not expect it.
+/// of that process must be returned by an exchange, be the `expected` of a write or a deletion, or be in the file at
+/// the end. A content that is missing was overwritten by a write that did not expect it.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_change_between_the_comparison_and_the_replacement_is_not_lost() {

@@ -133,7 +133,8 @@ fn many_incidents_in_one_file_are_fixed_at_their_own_lines() {
     assert_eq!(server.read("src/a.properties"), expected);
 }
 
-/// The imports of the file are parsed once for each change, and the content is written to the disk once for all changes.
+/// The imports of the file are parsed once for each change, and the content is written to the disk once for all
+/// changes.
 #[test]
 fn a_thousand_incidents_in_one_file_are_fixed() {
     let (server, mut client) = stdio();

@@ -161,7 +161,7 @@ fn fix_once(subject: Subject<'_>, path: &RelativePath, text: &str) -> Result<Fix
             "the fix of the rule does not apply to this text"
         };
         let reason = line.and_then(|line| reasons.remove(&line));
-        fixed.left.entry(line).or_insert(reason.unwrap_or_else(|| default.to_owned()));
+        fixed.left.entry(line).or_insert_with(|| reason.unwrap_or_else(|| default.to_owned()));
     }
     Ok(fixed)
 }
