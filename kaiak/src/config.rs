@@ -87,9 +87,9 @@ impl Configuration {
     }
 }
 
-/// A valid request of `kaiak/configure`.
+/// A valid request of `kaiak/configure`, merged over the present configuration.
 #[derive(Debug)]
-pub(crate) struct Configured {
+pub(crate) struct ConfigureRequest {
     pub(crate) configuration: Configuration,
     /// The paths of the members that the client has set.
     pub(crate) set: Vec<String>,
@@ -105,15 +105,15 @@ pub(crate) fn configure(
     argument: &Object<'_>,
     present: &Configuration,
     defaults: Configuration,
-) -> Result<Configured, Fault> {
+) -> Result<ConfigureRequest, Fault> {
     let reset = argument.optional("reset_existing").map_or(Ok(false), |field| field.boolean())?;
     // Errors name the members of the configuration without the member `configuration`.
     let changes = argument.field("configuration").object()?.as_root();
     let base = if reset { defaults } else { present.clone() };
-    let mut configured = Configured { configuration: base, set: Vec::new(), warnings: Vec::new() };
-    configured.warn_unknown(argument, &["configuration", "reset_existing"]);
-    configured.merge(&changes).map_err(Problem::into_configuration_fault)?;
-    Ok(configured)
+    let mut request = ConfigureRequest { configuration: base, set: Vec::new(), warnings: Vec::new() };
+    request.warn_unknown(argument, &["configuration", "reset_existing"]);
+    request.merge(&changes).map_err(Problem::into_configuration_fault)?;
+    Ok(request)
 }
 
 /// Checks the size of a configuration. Each request can add permissions, and each result contains all of them.
@@ -130,17 +130,17 @@ pub(crate) fn check_size(configuration: &Configuration) -> Result<(), Fault> {
 }
 
 /// Returns the result of `kaiak/configure`.
-pub(crate) fn result(configured: &Configured, warnings: &[String]) -> Value {
+pub(crate) fn result(request: &ConfigureRequest, warnings: &[String]) -> Value {
     json!({
         "status": "success",
         "message": "Agent configured successfully",
-        "configuration_applied": configured.configuration,
+        "configuration_applied": request.configuration,
         "warnings": warnings,
         "timestamp": time::now(),
     })
 }
 
-impl Configured {
+impl ConfigureRequest {
     fn merge(&mut self, changes: &Object<'_>) -> Result<(), Problem> {
         self.warn_unknown(changes, &["workspace", "model", "tools", "session", "permissions"]);
         for (name, field) in changes.members() {

@@ -229,13 +229,15 @@ async fn run_until_deadline(server: &Server, run: &Run, lease: &Lease) -> Result
     let mut work = pin!(work(server, run, lease));
     let limit = Duration::from_secs(run.request.options.max_processing_time);
     let result = tokio::select! {
+        // The time is polled before the work. An agent that floods lets the work use the whole budget of its task, and
+        // a timer without budget is never ready.
         biased;
         () = run.stopped() => None,
-        result = &mut work => Some(result),
         () = run.worked(limit) => {
             lease.session.stop(Stop::TimedOut);
             None
         }
+        result = &mut work => Some(result),
     };
     let result = match result {
         Some(result) => Some(result),

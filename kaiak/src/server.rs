@@ -120,13 +120,13 @@ impl Server {
         let argument = command.argument()?;
         let mut present = self.configuration.lock().unwrap_or_else(PoisonError::into_inner);
         let defaults = Configuration::defaults(config::current_dir());
-        let configured = config::configure(&argument, &present, defaults)?;
-        config::check_size(&configured.configuration)?;
-        let mut warnings = configured.warnings.clone();
-        warnings.extend(self.backend.warnings(&configured));
-        *present = Arc::new(configured.configuration.clone());
+        let request = config::configure(&argument, &present, defaults)?;
+        config::check_size(&request.configuration)?;
+        let mut warnings = request.warnings.clone();
+        warnings.extend(self.backend.warnings(&request));
+        *present = Arc::new(request.configuration.clone());
         drop(present);
-        Ok(config::result(&configured, &warnings))
+        Ok(config::result(&request, &warnings))
     }
 
     async fn delete_session(self: &Arc<Self>, request: DeleteRequest) -> Result<Value, Fault> {

@@ -173,6 +173,7 @@ impl Queue {
         });
         let (queue, client) = (self.clone(), peer.client().clone());
         peer.method("fs/read_text_file", move |params: Box<RawValue>, _: Context| {
+            let bytes = params.get().len();
             let params = value(&params);
             let number = |name| params.get(name).and_then(Value::as_u64);
             let request = wire::text(&params, "path").map(|path| ReadRequest {
@@ -181,7 +182,7 @@ impl Queue {
                 limit: number("limit"),
             });
             let event = |reply| request.map(|request| Event::Read(request, reply));
-            queue.push_file(&client, 0, event)
+            queue.push_file(&client, bytes, event, "`path` must be a string")
         });
         let (queue, client) = (self, peer.client().clone());
         peer.method("fs/write_text_file", move |params: Box<RawValue>, _: Context| {
@@ -191,16 +192,17 @@ impl Queue {
                 .zip(wire::text(&params, "content"))
                 .map(|(path, content)| WriteRequest { path, content });
             let event = |reply| request.map(|request| Event::Write(request, reply));
-            queue.push_file(&client, bytes, event)
+            queue.push_file(&client, bytes, event, "`path` and `content` must be strings")
         });
     }
 
-    /// Queues a request for a file. Returns the future of its response.
+    /// Queues a request for a file. Returns the future of its response. `requirement` is the error of invalid params.
     fn push_file(
         &self,
         client: &Client,
         bytes: usize,
         event: impl FnOnce(Reply) -> Option<Event>,
+        requirement: &'static str,
     ) -> BoxFuture<'static, Result<Value, RpcError>> {
         let (sender, response) = oneshot::channel();
         let event = event(sender);
@@ -210,7 +212,7 @@ impl Queue {
         }
         Box::pin(async move {
             if !is_valid {
-                return Err(RpcError::invalid_params("path and content must be strings"));
+                return Err(RpcError::invalid_params(requirement));
             }
             response.await.unwrap_or_else(|_| Err(RpcError::internal("no turn is running")))
         })
@@ -218,6 +220,8 @@ impl Queue {
 
     /// Queues an event. Ends the agent if the queue is full.
     fn push(&self, client: &Client, bytes: usize, event: Event) {
+        // An event without params needs memory, too.
+        let bytes = bytes.saturating_add(size_of::<Queued>());
         if self.bytes.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) > MAX_QUEUED_BYTES {
             client.destroy();
             return;

@@ -1,6 +1,6 @@
 //! The private copy of a workspace, in which an agent works.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
@@ -11,15 +11,16 @@ use tempfile::TempDir;
 
 use crate::backend::Cleanup;
 use crate::rules::{Operation, Proposal, Risk};
-use crate::workspace::{ErrorKind, RelativePath, Workspace, WorkspaceError};
+use crate::workspace::{ErrorKind, Listing, RelativePath, Workspace, WorkspaceError};
 
 /// A private copy of the files that the patterns of a workspace select.
 #[derive(Debug)]
 pub(super) struct PrivateCopy {
-    folder: TempDir,
+    /// `None` after [`PrivateCopy::remove`].
+    folder: Mutex<Option<TempDir>>,
     /// The path of the folder, without links. The agent works in this folder.
     root: PathBuf,
-    /// The folder as a workspace.
+    /// The folder as a workspace of which all files are selected, so that each change of the agent is seen.
     files: Workspace,
     /// The hashes of the files as they are in the workspace.
     hashes: Mutex<BTreeMap<RelativePath, u64>>,
@@ -28,10 +29,11 @@ pub(super) struct PrivateCopy {
 /// The changes of an agent in its copy.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
-    /// The proposals, and the errors of changes that cannot be proposed, for example because the file of the workspace
-    /// has changed after it was copied.
+    /// The proposals, and the errors of files of the workspace that have changed after they were copied.
     pub(super) changes: Vec<Result<Proposal, WorkspaceError>>,
-    /// New files that the patterns of the workspace exclude, and files and folders that could not be searched.
+    /// Changes that cannot be proposed, for example because the agent has replaced a file by a link.
+    pub(super) refused: Vec<WorkspaceError>,
+    /// New files, links and folders that the patterns of the workspace exclude.
     pub(super) excluded: Vec<String>,
 }
 
@@ -43,15 +45,16 @@ impl PrivateCopy {
     pub(super) fn create() -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("kaiak-").tempdir()?;
         let root = fs::canonicalize(folder.path())?;
-        let files = Workspace::open_default(&root).map_err(io::Error::other)?;
-        Ok(Self { folder, root, files, hashes: Mutex::default() })
+        let files = Workspace::open_temporary(&root).map_err(io::Error::other)?;
+        Ok(Self { folder: Mutex::new(Some(folder)), root, files, hashes: Mutex::default() })
     }
 
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Makes the copy equal to the workspace. Returns the files that are not copied, with the reasons.
+    /// Makes the copy equal to the files of the workspace that the patterns select. All other entries of the copy are
+    /// removed. Returns the files that are not copied, with the reasons.
     ///
     /// # Errors
     /// If the workspace or the copy cannot be read, or the copy cannot be written.
@@ -60,60 +63,74 @@ impl PrivateCopy {
         let wanted = workspace.files(&mut problems)?;
         let mut hashes = self.hashes();
         hashes.clear();
+        self.files.retain(&wanted)?;
         for path in wanted {
             match workspace.read(&path) {
                 Ok(content) => {
-                    self.put(&path, &content)?;
+                    if self.files.read(&path).ok().as_deref() != Some(&content) {
+                        self.replace(&path, &content)?;
+                    }
                     hashes.insert(path, hash(&content));
                 }
-                Err(error) => problems.push(error),
+                Err(error) => {
+                    self.files.remove(&path)?;
+                    problems.push(error);
+                }
             }
-        }
-        let mut others = self.files.files(&mut Vec::new())?;
-        others.retain(|path| !hashes.contains_key(path));
-        for path in others {
-            remove(&self.root.join(path.as_str())).map_err(|error| failed(&path, "remove", error))?;
         }
         Ok(problems)
     }
 
-    /// Returns the changes of the agent, in the order of their paths.
+    /// Returns the changes of the agent, in the order of their paths. Deletions follow all others.
     ///
     /// # Errors
-    /// If the copy cannot be read.
+    /// If the copy cannot be read, or the agent has removed or replaced its folder.
     pub(super) fn changes(&self, workspace: &Workspace) -> Result<Changes, WorkspaceError> {
         let hashes = self.hashes();
-        let (mut changes, mut problems) = (Vec::new(), Vec::new());
-        let present = self.files.files(&mut problems)?;
-        let mut excluded: Vec<String> = problems.iter().map(|problem| problem.path().to_owned()).collect();
-        for path in &present {
+        let Listing { files, others, problems } = self.files.list()?;
+        let (mut found, mut deletions) = (Changes::default(), Vec::new());
+        for path in others.iter().filter(|path| !hashes.contains_key(path)) {
+            if workspace.matches(path) {
+                let message = "a new file of the agent must be a regular file, got a link or a special file";
+                found.refused.push(WorkspaceError::new(ErrorKind::Denied, path.as_str(), message));
+            } else {
+                found.excluded.push(path.as_str().to_owned());
+            }
+        }
+        for problem in problems {
+            if workspace.matches_problem(&problem) {
+                found.refused.push(problem);
+            } else {
+                found.excluded.push(problem.path().to_owned());
+            }
+        }
+        let paths: BTreeSet<&RelativePath> = files.iter().chain(hashes.keys()).collect();
+        for path in paths {
             let known = hashes.get(path).copied();
             if known.is_none() && !workspace.matches(path) {
-                excluded.push(path.as_str().to_owned());
+                found.excluded.push(path.as_str().to_owned());
                 continue;
             }
-            match self.files.read(path) {
-                Ok(after) if Some(hash(&after)) != known => {
-                    let before = original(path, known, workspace);
-                    changes.extend(before.map(|before| proposal(path, before, Some(after))).transpose());
+            let after = match self.files.read(path) {
+                Ok(after) if Some(hash(&after)) == known => continue,
+                Ok(after) => Some(after),
+                // The agent has removed the file. Only files that were copied are proposed for deletion.
+                Err(error) if error.kind() == ErrorKind::NotFound && known.is_some() => None,
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                // In the place of the file or of one of its folders is, for example, a link.
+                Err(error) => {
+                    found.refused.push(error);
+                    continue;
                 }
-                Ok(_) => {}
-                Err(error) => changes.push(Err(error)),
-            }
+            };
+            let changes = if after.is_some() { &mut found.changes } else { &mut deletions };
+            let before = original(path, known, workspace);
+            changes.extend(before.map(|before| proposal(path, before, after)).transpose());
         }
-        let absent = hashes.iter().filter(|(path, _)| present.binary_search(path).is_err());
-        for (path, known) in absent {
-            // The search leaves out some folders, such as `target`. So only a missing file was deleted.
-            match fs::symlink_metadata(self.root.join(path.as_str())) {
-                Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                    let before = original(path, Some(*known), workspace);
-                    changes.extend(before.map(|before| proposal(path, before, None)).transpose());
-                }
-                Ok(metadata) if metadata.is_file() => {}
-                _ => excluded.push(path.as_str().to_owned()),
-            }
-        }
-        Ok(Changes { changes, excluded })
+        found.changes.append(&mut deletions);
+        // In a folder that was removed, each file is missing.
+        self.files.check_root()?;
+        Ok(found)
     }
 
     /// Applies a change to the workspace.
@@ -123,7 +140,7 @@ impl PrivateCopy {
     pub(super) fn apply(&self, workspace: &Workspace, change: &Proposal) -> Result<(), WorkspaceError> {
         let path = &change.file_path;
         if change.operation == Operation::Create {
-            super::folders::create_parents(workspace.root(), path)?;
+            workspace.create_folders(path)?;
         }
         workspace.apply(change)?;
         match change.after() {
@@ -140,9 +157,16 @@ impl PrivateCopy {
     pub(super) fn restore(&self, change: &Proposal) -> Result<(), WorkspaceError> {
         let path = &change.file_path;
         match change.before() {
-            Some(before) => self.put(path, before),
-            None => remove(&self.root.join(path.as_str())).map_err(|error| failed(path, "remove", error)),
+            Some(before) => self.replace(path, before),
+            None => self.files.remove(path),
         }
+    }
+
+    /// Replaces whatever the agent has left at a path by a file.
+    fn replace(&self, path: &RelativePath, content: &[u8]) -> Result<(), WorkspaceError> {
+        self.files.remove(path)?;
+        self.files.create_folders(path)?;
+        self.files.write(path, None, content)
     }
 
     /// Converts a path of the agent: a relative path, or an absolute path in the copy or in the workspace.
@@ -184,7 +208,7 @@ impl PrivateCopy {
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
-        super::folders::create_parents(&self.root, path)?;
+        self.files.create_folders(path)?;
         self.files.write(path, before.as_deref(), content)
     }
 
@@ -192,21 +216,21 @@ impl PrivateCopy {
         self.hashes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Removes the copy, or keeps it if `cleanup_files` is false. Returns the number of removed files.
-    pub(super) fn remove(self, cleanup_files: bool) -> Cleanup {
+    /// Removes the copy, or keeps it if `cleanup_files` is false. Waits until no other thread uses the files of the
+    /// copy. Returns the number of removed files.
+    pub(super) fn remove(&self, cleanup_files: bool) -> Cleanup {
+        let _unused = self.hashes();
+        let folder = self.folder.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(folder) = folder else { return Cleanup::default() };
         if !cleanup_files {
-            tracing::info!("the private copy {} is kept", self.folder.keep().display());
+            // The arguments of `info!` are evaluated only if this level is logged.
+            let path = folder.keep();
+            tracing::info!("the private copy {} is kept", path.display());
             return Cleanup::default();
         }
-        let files = count(&self.root);
-        match self.folder.close() {
-            Ok(()) => Cleanup { temp_files_removed: files, errors: Vec::new() },
-            Err(error) => {
-                let left = count(&self.root);
-                let error = format!("{}: {error}", self.root.display());
-                Cleanup { temp_files_removed: files.saturating_sub(left), errors: vec![error] }
-            }
-        }
+        let removed = self.files.retain(&[]);
+        let errors = folder.close().err().map(|error| format!("{}: {error}", self.root.display()));
+        Cleanup { temp_files_removed: removed.unwrap_or_default(), errors: errors.into_iter().collect() }
     }
 }
 
@@ -231,30 +255,43 @@ pub(super) fn proposal(path: &RelativePath, before: Option<Vec<u8>>, after: Opti
     Proposal::new(path.clone(), None, before, after, risk)
 }
 
-fn failed(path: &RelativePath, action: &str, error: io::Error) -> WorkspaceError {
-    WorkspaceError::system(path.as_str(), action, error)
-}
-
-/// Removes a file. A missing file is not an error.
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
-    }
-}
-
-/// Returns the number of files in a folder. Links are counted, and not followed.
-fn count(folder: &Path) -> u64 {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let of_entry = |entry: fs::DirEntry| match entry.file_type() {
-        Ok(kind) if kind.is_dir() => count(&entry.path()),
-        _ => 1,
-    };
-    entries.map(of_entry).sum()
-}
-
 fn hash(content: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     content.hash(&mut hasher);
     hasher.finish()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed test is a panic")]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::mpsc::channel;
+    use std::thread;
+
+    use super::*;
+
+    /// A thread for blocking work may outlive the run that has started it.
+    #[test]
+    fn a_copy_that_a_thread_uses_is_removed_or_kept_as_the_client_wants() {
+        for cleanup_files in [true, false] {
+            let copy = Arc::new(PrivateCopy::create().unwrap());
+            let (sender, is_locked) = channel();
+            let (root, other) = (copy.root.clone(), Arc::clone(&copy));
+            let user = thread::spawn(move || {
+                let hashes = other.hashes();
+                sender.send(()).unwrap();
+                fs::write(other.root.join("file"), "x").unwrap();
+                drop(hashes);
+            });
+            is_locked.recv().unwrap();
+            let removed = copy.remove(cleanup_files);
+            user.join().unwrap();
+            drop(copy);
+            assert_eq!(removed, Cleanup { temp_files_removed: u64::from(cleanup_files), errors: Vec::new() });
+            assert_eq!(root.exists(), !cleanup_files);
+            if !cleanup_files {
+                fs::remove_dir_all(root).unwrap();
+            }
+        }
+    }
 }

@@ -5,7 +5,6 @@
 
 mod client;
 mod copy;
-mod folders;
 mod mcp;
 mod output_filter;
 mod prompt;
@@ -25,17 +24,17 @@ use self::copy::{Changes, PrivateCopy};
 use self::turn::{Turn, TurnEnd};
 use self::wire::Initialized;
 use crate::backend::{
-    Agent, Backend, BoxFuture, Cleanup, FailedFiles, Fixed, Outcome, blocking, cancelled, check_request,
-    open_workspace, workspace_denied,
+    Agent, Backend, BoxFuture, Cleanup, FailedFiles, Fixed, Outcome, blocking, cancelled, check_request, listed,
+    open_workspace, sync, workspace_denied,
 };
-use crate::config::{Configuration, Configured};
+use crate::config::{Configuration, ConfigureRequest};
 use crate::fault::{Code, Fault};
-use crate::limits::{CLOSE_TIMEOUT, START_TIMEOUT};
+use crate::limits::{CLOSE_TIMEOUT, MAX_LISTED, START_TIMEOUT};
 use crate::permission::{Permission, tool};
 use crate::protocol::Incident;
 use crate::rules::Proposal;
 use crate::run::{Answer, Run};
-use crate::stream::{Content, InteractionKind, Level, check_size, cut_output};
+use crate::stream::{Content, InteractionKind, Level, check_size};
 use crate::workspace::{Workspace, WorkspaceError};
 
 /// Starts an agent for each session.
@@ -52,7 +51,7 @@ impl AcpBackend {
 }
 
 impl Backend for AcpBackend {
-    fn warnings(&self, configured: &Configured) -> Vec<String> {
+    fn warnings(&self, request: &ConfigureRequest) -> Vec<String> {
         const WITHOUT_EFFECT: [&str; 6] = [
             "model.provider",
             "model.temperature",
@@ -61,12 +60,12 @@ impl Backend for AcpBackend {
             "tools.planning_mode",
             "session.retry_config",
         ];
-        let is_set = |path: &str| configured.set.iter().any(|set| set == path);
+        let is_set = |path: &str| request.set.iter().any(|set| set == path);
         let ignored = WITHOUT_EFFECT.iter().filter(|path| is_set(path));
         let mut warnings: Vec<String> =
             ignored.map(|path| format!("{path} has no effect: the agent has no such option")).collect();
         if is_set("tools.custom_tools") {
-            let tools = &configured.configuration.tools.custom_tools;
+            let tools = &request.configuration.tools.custom_tools;
             warnings.extend(tools.iter().filter_map(|tool| mcp::server(tool).err()));
         }
         warnings
@@ -116,13 +115,15 @@ impl AcpAgent {
     async fn fix_all(&mut self, run: &Run) -> Result<Outcome, Fault> {
         let workspace = open_workspace(&run.configuration).await?;
         check_request(run, &workspace).await?;
-        synchronize(run, &self.copy, &workspace).await?;
+        // If the copy cannot be made equal, the next request starts the agent again, with a new copy.
+        synchronize(run, &self.copy, &workspace).await.inspect_err(|_| self.usable = false)?;
         if run.request.options.parallel_processing {
             let message = "parallel_processing has no effect: incidents are fixed one after the other";
             run.stream.system(Level::Warning, "acp", message).await;
         }
         let (mut outcome, mut failed_files) = (Outcome::default(), FailedFiles::default());
         let fixed = self.fix_incidents(run, &workspace, &mut outcome, &mut failed_files).await;
+        sync(&workspace, &mut failed_files).await?;
         // Before a request was stopped or has failed, it may have applied changes.
         outcome.send_summary(run, "acp").await;
         fixed?;
@@ -175,7 +176,7 @@ impl AcpAgent {
         let end = match ended {
             Ok(Some(end)) => end,
             Ok(None) => {
-                self.discard(workspace).await?;
+                self.resynchronize(workspace).await?;
                 return Ok(Fixed::No);
             }
             Err(fault) => return Err(fault),
@@ -193,9 +194,10 @@ impl AcpAgent {
                 false
             }
         };
-        let Changes { changes, excluded } = self.changes(workspace).await?;
+        let Changes { changes, refused, excluded } = self.changes(workspace).await?;
         self.report_excluded(run, excluded).await;
-        let (total, mut applied) = (changes.len(), 0);
+        report_refused(run, &refused).await;
+        let (total, mut applied, mut is_equal) = (changes.len() + refused.len(), 0, refused.is_empty());
         for change in changes {
             let is_applied = match change {
                 Ok(change) => match self.apply(run, workspace, &end, &change, failed_files).await {
@@ -210,10 +212,14 @@ impl AcpAgent {
                 Err(problem) => {
                     report_failed(run, &problem).await;
                     failed_files.push(problem);
+                    is_equal = false;
                     false
                 }
             };
             applied += usize::from(is_applied);
+        }
+        if !is_equal {
+            self.resynchronize(workspace).await?;
         }
         Ok(match applied {
             0 => Fixed::No,
@@ -260,6 +266,7 @@ impl AcpAgent {
             Err(problem) => {
                 report_failed(run, &problem).await;
                 failed_files.push(problem);
+                self.restore(change)?;
                 Ok(false)
             }
         }
@@ -288,15 +295,16 @@ impl AcpAgent {
     async fn report_excluded(&mut self, run: &Run, excluded: Vec<String>) {
         let new: Vec<String> = excluded.into_iter().filter(|path| self.excluded.insert(path.clone())).collect();
         if !new.is_empty() {
-            let paths = cut_output(&new.join("\n"));
-            let message = format!("the patterns of the workspace exclude new files of the agent: {paths}");
+            let message = format!("the patterns of the workspace exclude new files of the agent: {}", listed(&new));
             run.stream.system(Level::Warning, "acp", message).await;
         }
     }
 
-    /// Restores all files of the copy.
-    async fn discard(&mut self, workspace: &Arc<Workspace>) -> Result<(), Fault> {
-        self.changes(workspace).await?.changes.into_iter().flatten().try_for_each(|change| self.restore(&change))
+    /// Makes the copy equal to the workspace, after changes in it were discarded.
+    async fn resynchronize(&mut self, workspace: &Arc<Workspace>) -> Result<(), Fault> {
+        let (copy, workspace) = (Arc::clone(&self.copy), Arc::clone(workspace));
+        let synchronized = blocking(move || copy.synchronize(&workspace)).await?;
+        synchronized.map(drop).map_err(|error| self.lost_copy(&error))
     }
 }
 
@@ -322,11 +330,9 @@ impl Agent for AcpAgent {
                 let _ = process.client.call::<Value>("session/close", &params).timeout(CLOSE_TIMEOUT).await;
             }
             process.end().await;
-            match Arc::into_inner(copy) {
-                Some(copy) => copy.remove(cleanup_files),
-                // A thread still reads the copy, which is removed afterwards.
-                None => Cleanup::default(),
-            }
+            let failed = format!("{}: the removal failed", copy.root().display());
+            let removed = blocking(move || copy.remove(cleanup_files)).await;
+            removed.unwrap_or_else(|_| Cleanup { temp_files_removed: 0, errors: vec![failed] })
         })
     }
 }
@@ -414,6 +420,16 @@ async fn propose(run: &Run, change: &Proposal, requires_approval: bool) -> Resul
     match run.ask(InteractionKind::FileApproval, format!("Apply this fix to {}?", change.file_path)).await {
         Answer::Stopped => Err(cancelled()),
         answer => Ok(answer == Answer::Approved),
+    }
+}
+
+/// Reports the changes of the agent that cannot be proposed. They are discarded.
+async fn report_refused(run: &Run, refused: &[WorkspaceError]) {
+    for problem in refused.iter().take(MAX_LISTED) {
+        report_failed(run, problem).await;
+    }
+    if let Some(rest) = refused.len().checked_sub(MAX_LISTED).filter(|rest| *rest > 0) {
+        run.stream.system(Level::Warning, "acp", format!("{rest} more changes of the agent are discarded")).await;
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::config::{Configuration, Configured};
+use crate::config::{Configuration, ConfigureRequest};
 use crate::fault::{Code, Fault};
 use crate::limits::MAX_LISTED;
 use crate::run::Run;
@@ -22,7 +22,7 @@ pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// Starts the agents of sessions.
 pub(crate) trait Backend: Debug + Send + Sync {
     /// Returns a warning for each member of the configuration that the agents of this backend cannot honour.
-    fn warnings(&self, configured: &Configured) -> Vec<String>;
+    fn warnings(&self, request: &ConfigureRequest) -> Vec<String>;
 
     /// Starts the agent of a session.
     ///
@@ -127,7 +127,7 @@ impl FailedFiles {
     }
 }
 
-/// Opens the workspace of a configuration.
+/// Opens the workspace of a configuration. Its changes are durable after [`sync`].
 ///
 /// # Errors
 /// -32002.
@@ -137,7 +137,18 @@ pub(crate) async fn open_workspace(configuration: &Arc<Configuration>) -> Result
         let section = &configuration.workspace;
         Workspace::open(&section.working_dir, &section.include_patterns, &section.exclude_patterns)
     });
-    opened.await?.map(Arc::new).map_err(|error| workspace_denied(&error))
+    opened.await?.map(|workspace| Arc::new(workspace.with_late_sync())).map_err(|error| workspace_denied(&error))
+}
+
+/// Makes the changes of a request durable. One call for all changes takes less time than one for each change.
+pub(crate) async fn sync(workspace: &Arc<Workspace>, failed_files: &mut FailedFiles) -> Result<(), Fault> {
+    // A request without a change ends at once, so that its session can be used.
+    if !workspace.needs_sync() {
+        return Ok(());
+    }
+    let workspace = Arc::clone(workspace);
+    blocking(move || workspace.sync()).await?.into_iter().for_each(|error| failed_files.push(error));
+    Ok(())
 }
 
 /// Checks a request before its first change: the number of its incidents, and their paths. A file may be missing.
@@ -163,11 +174,11 @@ pub(crate) async fn check_request(run: &Run, workspace: &Arc<Workspace>) -> Resu
     denied.await?.map_or(Ok(()), |error| Err(workspace_denied(&error)))
 }
 
-/// Returns the first errors as lines.
-pub(crate) fn listed(errors: &[WorkspaceError]) -> String {
-    let mut lines: Vec<String> = errors.iter().take(MAX_LISTED).map(ToString::to_string).collect();
-    if errors.len() > MAX_LISTED {
-        lines.push(format!("and {} more", errors.len() - MAX_LISTED));
+/// Returns the first elements of a list as lines.
+pub(crate) fn listed(all: &[impl ToString]) -> String {
+    let mut lines: Vec<String> = all.iter().take(MAX_LISTED).map(ToString::to_string).collect();
+    if all.len() > MAX_LISTED {
+        lines.push(format!("and {} more", all.len() - MAX_LISTED));
     }
     cut_output(&lines.join("\n"))
 }

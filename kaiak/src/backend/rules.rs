@@ -1,27 +1,30 @@
 //! The backend that fixes incidents by rules, without a model.
 
+mod order;
+
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
+use self::order::order;
 use crate::backend::{
-    Agent, Backend, BoxFuture, Cleanup, FailedFiles, Fixed, Outcome, blocking, cancelled, check_request, exhausted,
-    listed, open_workspace,
+    Agent, Backend, BoxFuture, Cleanup, FailedFiles, Fixed, Outcome, blocking, cancelled, check_request, listed,
+    open_workspace, sync,
 };
-use crate::config::Configured;
+use crate::config::ConfigureRequest;
 use crate::fault::Fault;
 use crate::limits::MAX_LISTED;
 use crate::permission::{Permission, tool};
 use crate::protocol::Incident;
-use crate::rules::{FixError, FixOptions, FixPlan, Left, Proposal, Risk, RuleSet, Target, plan_fix};
+use crate::rules::{FixError, FixOptions, FixPlan, Left, Proposal, Risk, RuleSet, SelectedRule};
 use crate::run::{Answer, Run};
 use crate::stream::{Content, InteractionKind, Level, ToolResult, ToolStatus, check_size, cut_output};
 use crate::workspace::{Workspace, WorkspaceError};
 
 /// The members of the configuration that have no effect on rules.
-const WITHOUT_EFFECT: [&str; 8] = [
+const WITHOUT_EFFECT: [&str; 9] = [
     "model.provider",
     "model.model",
     "model.temperature",
@@ -29,6 +32,7 @@ const WITHOUT_EFFECT: [&str; 8] = [
     "tools.enabled_extensions",
     "tools.custom_tools",
     "tools.planning_mode",
+    "tools.max_tool_calls",
     "session.retry_config",
 ];
 
@@ -45,15 +49,15 @@ impl RulesBackend {
 }
 
 impl Backend for RulesBackend {
-    fn warnings(&self, configured: &Configured) -> Vec<String> {
-        let is_set = |path: &str| configured.set.iter().any(|set| set == path);
+    fn warnings(&self, request: &ConfigureRequest) -> Vec<String> {
+        let is_set = |path: &str| request.set.iter().any(|set| set == path);
         let ignored = WITHOUT_EFFECT.iter().filter(|path| is_set(path));
         let mut warnings: Vec<String> = ignored
             .map(|path| format!("{path} has no effect: the backend `rules` uses no model and no extension"))
             .collect();
         if is_set("permissions.tool_permissions") {
             let used = [tool::READ_FILE, tool::WRITE_FILE];
-            let permissions = configured.configuration.permissions.tool_permissions.0.keys();
+            let permissions = request.configuration.permissions.tool_permissions.0.keys();
             let unused = permissions.filter(|name| !used.contains(&name.as_str()) && !is_unused_default(name));
             warnings.extend(unused.map(|name| {
                 format!("permissions.tool_permissions.{name} has no effect: the backend `rules` has no such tool")
@@ -93,6 +97,8 @@ impl Agent for RulesAgent {
 struct RulesRun<'a> {
     run: &'a Run,
     rules: Arc<RuleSet>,
+    /// The sets with one rule each, by the ids of the rules, because many incidents may have the same rule.
+    selected: HashMap<String, Arc<SelectedRule>>,
     workspace: Arc<Workspace>,
     outcome: Outcome,
     /// The rules that have changed a file in this request.
@@ -112,6 +118,7 @@ impl<'a> RulesRun<'a> {
         Ok(Self {
             run,
             rules,
+            selected: HashMap::new(),
             workspace,
             outcome: Outcome::default(),
             used_rules: BTreeSet::new(),
@@ -124,6 +131,7 @@ impl<'a> RulesRun<'a> {
     /// Fixes all incidents. Sends the summary, even if the request is stopped or fails.
     async fn run(mut self) -> Result<Outcome, Fault> {
         let fixed = self.fix_all().await;
+        sync(&self.workspace, &mut self.failed_files).await?;
         self.outcome.send_summary(self.run, "rules").await;
         fixed?;
         self.failed_files.result(self.run, self.outcome)
@@ -179,8 +187,6 @@ impl<'a> RulesRun<'a> {
         }
         if !proposals.is_empty() {
             self.report_skipped(&problems).await;
-            // The search and the write are two calls.
-            self.check_tool_calls(2)?;
             let fixed = self.write(incident, proposals).await?;
             let is_whole = left.is_empty() && blocked.is_empty();
             return Ok(if fixed == Fixed::Yes && !is_whole { Fixed::InPart } else { fixed });
@@ -246,15 +252,19 @@ impl<'a> RulesRun<'a> {
     }
 
     /// Plans the fix of an incident. If the incident cannot be fixed, reports the reason and returns `None`.
-    async fn plan(&self, incident: &Incident) -> Result<Option<FixPlan>, Fault> {
+    async fn plan(&mut self, incident: &Incident) -> Result<Option<FixPlan>, Fault> {
         let (rules, workspace) = (Arc::clone(&self.rules), Arc::clone(&self.workspace));
+        let known = self.selected.get(&incident.rule_id).cloned();
         let (rule_id, uri, line) = (incident.rule_id.clone(), incident.uri.clone(), incident.line_number);
         let parameters = read_parameters(incident);
         self.tool(tool::READ_FILE, "search", &parameters, ToolStatus::Executing, None).await;
         let start = Instant::now();
         let planned = blocking(move || {
-            let target = Target { rule_id: &rule_id, uri: uri.as_deref(), line };
-            let mut plan = plan_fix(&rules, &workspace, target, FixOptions::default())?;
+            let selected = match known {
+                Some(known) => known,
+                None => Arc::new(SelectedRule::new(&rules, &rule_id)?),
+            };
+            let mut plan = selected.plan(&workspace, uri.as_deref(), line, FixOptions::default())?;
             plan.proposals.retain(|proposal| match check_size(proposal) {
                 Ok(()) => true,
                 Err(error) => {
@@ -262,9 +272,12 @@ impl<'a> RulesRun<'a> {
                     false
                 }
             });
-            Ok(plan)
+            Ok((plan, selected))
         });
-        let planned = planned.await?;
+        let planned = planned.await?.map(|(plan, selected)| {
+            self.selected.entry(incident.rule_id.clone()).or_insert(selected);
+            plan
+        });
         let (status, result) = match &planned {
             Ok(plan) => {
                 let paths: Vec<&str> = plan.proposals.iter().map(|proposal| proposal.file_path.as_str()).collect();
@@ -384,12 +397,6 @@ impl<'a> RulesRun<'a> {
         Ok((applied, errors))
     }
 
-    /// Checks that an incident may need this number of tool calls.
-    fn check_tool_calls(&self, calls: u64) -> Result<(), Fault> {
-        let max = self.run.configuration.tools.max_tool_calls;
-        if calls > max { Err(exhausted("tools.max_tool_calls", max)) } else { Ok(()) }
-    }
-
     fn permission(&self, tool: &str) -> Permission {
         self.run.configuration.permissions.tool_permissions.of(None, tool)
     }
@@ -424,28 +431,6 @@ impl<'a> RulesRun<'a> {
     }
 }
 
-/// Returns the indices of the incidents in the order in which they are fixed. The incidents of one file are fixed from
-/// its end, because a fix may move the lines below its place.
-fn order(incidents: &[Incident]) -> Vec<usize> {
-    let mut by_file: HashMap<&str, Vec<(u32, usize)>> = HashMap::new();
-    for (index, incident) in incidents.iter().enumerate() {
-        if let (Some(uri), Some(line)) = (&incident.uri, incident.line_number) {
-            by_file.entry(uri).or_default().push((line, index));
-        }
-    }
-    let mut order: Vec<usize> = (0..incidents.len()).collect();
-    for places in by_file.into_values() {
-        let mut lines = places.clone();
-        lines.sort_by_key(|(line, _)| std::cmp::Reverse(*line));
-        for ((_, place), (_, index)) in places.into_iter().zip(lines) {
-            if let Some(entry) = order.get_mut(place) {
-                *entry = index;
-            }
-        }
-    }
-    order
-}
-
 fn read_parameters(incident: &Incident) -> Value {
     json!({ "rule_id": incident.rule_id, "file_path": incident.uri, "line_number": incident.line_number })
 }
@@ -460,38 +445,4 @@ fn failure(start: Instant, error: String) -> ToolResult {
 
 fn milliseconds(start: Instant) -> u64 {
     u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::order;
-    use crate::protocol::Incident;
-
-    fn incident(uri: Option<&str>, line: Option<u32>) -> Incident {
-        let text = String::new;
-        let uri = uri.map(str::to_owned);
-        Incident {
-            id: text(),
-            rule_id: text(),
-            message: text(),
-            description: text(),
-            effort: text(),
-            severity: text(),
-            uri,
-            line_number: line,
-        }
-    }
-
-    #[test]
-    fn the_incidents_of_one_file_are_fixed_from_its_end() {
-        let incidents = [
-            incident(Some("a"), Some(3)),
-            incident(None, None),
-            incident(Some("a"), Some(9)),
-            incident(Some("b"), Some(1)),
-            incident(Some("a"), Some(5)),
-            incident(Some("a"), None),
-        ];
-        assert_eq!(order(&incidents), [2, 1, 4, 3, 0, 5]);
-    }
 }

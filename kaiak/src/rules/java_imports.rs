@@ -1,6 +1,8 @@
 //! The imports of a Java file.
 
+use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// An import of a Java file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +48,29 @@ impl Import {
     /// Returns the offset of the name in the file.
     pub(crate) fn start(&self) -> usize {
         self.parts.first().map_or(0, |part| part.start)
+    }
+}
+
+/// The imports of the texts that were parsed last. A fix needs the imports of one text several times, and the result of
+/// a fix is usually the text of the next fix.
+#[derive(Debug, Default)]
+pub(crate) struct ImportCache(Mutex<VecDeque<(String, Arc<Vec<Import>>)>>);
+
+impl ImportCache {
+    /// Returns the imports of a Java file, see [`imports`].
+    pub(crate) fn imports(&self, text: &str) -> Arc<Vec<Import>> {
+        /// The texts before and after a fix.
+        const TEXTS: usize = 2;
+        let mut parsed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = parsed.iter().find(|(known, _)| known == text) {
+            return Arc::clone(known);
+        }
+        let imports = Arc::new(imports(text));
+        if parsed.len() == TEXTS {
+            parsed.pop_front();
+        }
+        parsed.push_back((text.to_owned(), Arc::clone(&imports)));
+        imports
     }
 }
 
@@ -118,8 +143,15 @@ impl<'a> Tokens<'a> {
         self.text.get(self.position..).unwrap_or_default()
     }
 
+    /// Skips bytes of ASCII. Most bytes of a Java file need no decoding.
+    fn skip_ascii(&mut self, is_skipped: impl Fn(&u8) -> bool) {
+        let rest = self.text.as_bytes().get(self.position..).unwrap_or_default();
+        self.position += rest.iter().position(|byte| !is_skipped(byte)).unwrap_or(rest.len());
+    }
+
     fn next(&mut self) -> Option<Token<'a>> {
         loop {
+            self.skip_ascii(|byte| byte.is_ascii_whitespace());
             let rest = self.rest();
             let first = rest.chars().next()?;
             if first.is_whitespace() || first == '\u{feff}' {
@@ -139,7 +171,18 @@ impl<'a> Tokens<'a> {
             '"' if rest.starts_with("\"\"\"") => 3 + literal_length(rest.get(3..).unwrap_or_default(), "\"\"\"", false),
             '"' => 1 + literal_length(rest.get(1..).unwrap_or_default(), "\"", true),
             '\'' => 1 + literal_length(rest.get(1..).unwrap_or_default(), "'", true),
-            _ if is_identifier => rest.find(|next| !is_identifier_part(next)).unwrap_or(rest.len()),
+            _ if is_identifier => {
+                self.skip_ascii(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$'));
+                let rest = self.rest();
+                let length = match rest.bytes().next() {
+                    // An identifier may continue with characters beyond ASCII.
+                    Some(0x80..) => rest.find(|next| !is_identifier_part(next)).unwrap_or(rest.len()),
+                    _ => 0,
+                };
+                let length = self.position - start + length;
+                self.position = start;
+                length
+            }
             _ => first.len_utf8(),
         };
         self.position += length;
@@ -181,6 +224,7 @@ mod tests {
     fn imports_have_their_names_without_comments_and_spaces() {
         let text = "\u{feff}package a;\r\nimport  b . c /* import x.y; */ .\n D ;import static e.F.*;\n";
         assert_eq!(names(text), ["b.c.D", "e.F.*"]);
+        assert_eq!(names("import aé.bü2_$.É;\u{a0}import\u{2003}c.D\u{b}é;"), ["aé.bü2_$.É"]);
     }
 
     #[test]
@@ -188,6 +232,14 @@ mod tests {
         let text = "// import a.B;\n/* import c.D;\n*/ @X(\"import e.F; \\\" import g.H;\") package i;\n\
                     @Y(\"\"\"\nimport j.K; \" import l.M;\n\"\"\") @Z({'\"', \"(\"})\nimport n.O;";
         assert_eq!(names(text), ["n.O"]);
+    }
+
+    #[test]
+    fn a_cache_returns_the_imports_of_its_text() {
+        let cache = ImportCache::default();
+        for text in ["import a.B;", "import a.C;", "import a.B;", "import a.D;", "import a.C;", ""] {
+            assert_eq!(*cache.imports(text), imports(text), "{text}");
+        }
     }
 
     #[test]

@@ -7,5 +7,6 @@ mod java_names;
 mod ruleset;
 
 pub use self::finder::{Findings, Incident, Severity, find};
+pub(crate) use self::fix::SelectedRule;
 pub use self::fix::{FixError, FixOptions, FixPlan, Left, Operation, Proposal, Risk, Target, plan_fix};
 pub use self::ruleset::{LoadError, NoRules, Rule, RuleSet, Warning};

@@ -7,6 +7,7 @@
 //! The functions block. A server calls them on threads for blocking work.
 
 mod error;
+mod folders;
 mod path;
 mod patterns;
 mod write;
@@ -15,6 +16,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use rustix::io::Errno;
@@ -24,6 +26,7 @@ pub use self::path::{MAX_PATH_CHARS, RelativePath};
 use self::patterns::Patterns;
 
 pub use self::patterns::{DEFAULT_EXCLUDE, DEFAULT_INCLUDE};
+use self::write::Sync;
 pub(crate) use self::write::check_size;
 use crate::limits::{self, MAX_FOLDER_DEPTH};
 
@@ -38,6 +41,18 @@ pub struct Workspace {
     root: PathBuf,
     folder: OwnedFd,
     patterns: Patterns,
+    sync: Sync,
+}
+
+/// The entries of a workspace, in the order of their paths.
+#[derive(Debug, Default)]
+pub(crate) struct Listing {
+    /// The regular files.
+    pub(crate) files: Vec<RelativePath>,
+    /// Links, pipes, sockets and devices.
+    pub(crate) others: Vec<RelativePath>,
+    /// Files and folders whose paths are not UTF-8 or are too long, and folders that cannot be read or are too deep.
+    pub(crate) problems: Vec<WorkspaceError>,
 }
 
 impl Workspace {
@@ -47,17 +62,34 @@ impl Workspace {
     /// # Errors
     /// If `root` is not a folder that can be opened, or if a pattern is not a glob.
     pub fn open(root: &Path, include: &[String], exclude: &[String]) -> Result<Self, WorkspaceError> {
+        let default: Vec<_> = DEFAULT_INCLUDE.iter().map(|pattern| (*pattern).to_owned()).collect();
+        Self::with(root, Patterns::new(if include.is_empty() { &default } else { include }, exclude)?)
+    }
+
+    /// Opens a temporary folder with all its files. Writes in it need not be durable.
+    ///
+    /// # Errors
+    /// If `root` is not a folder that can be opened.
+    pub(crate) fn open_temporary(root: &Path) -> Result<Self, WorkspaceError> {
+        Ok(Self { sync: Sync::Never, ..Self::with(root, Patterns::all())? })
+    }
+
+    fn with(root: &Path, patterns: Patterns) -> Result<Self, WorkspaceError> {
         let failed = |error: std::io::Error| match Errno::from_io_error(&error) {
             Some(Errno::NOTDIR) => {
                 WorkspaceError::new(ErrorKind::Denied, root.display().to_string(), "the workspace must be a folder")
             }
             _ => WorkspaceError::system(root.display().to_string(), "open", error),
         };
-        let default: Vec<_> = DEFAULT_INCLUDE.iter().map(|pattern| (*pattern).to_owned()).collect();
-        let patterns = Patterns::new(if include.is_empty() { &default } else { include }, exclude)?;
         let real = fs::canonicalize(root).map_err(failed)?;
         let folder = openat(rustix::fs::CWD, &real, FOLDER, Mode::empty()).map_err(|error| failed(error.into()))?;
-        Ok(Self { root: real, folder, patterns })
+        Ok(Self { root: real, folder, patterns, sync: Sync::EachWrite })
+    }
+
+    /// Lets writes return before their content is on the disk. [`Workspace::sync`] makes them durable.
+    #[must_use]
+    pub(crate) fn with_late_sync(self) -> Self {
+        Self { sync: Sync::Later(Mutex::default()), ..self }
     }
 
     /// Opens the folder `root` with the default patterns.
@@ -91,6 +123,11 @@ impl Workspace {
         self.patterns.matches(path.as_str())
     }
 
+    /// Returns whether the patterns select the path of an error, which may be too long or not UTF-8.
+    pub(crate) fn matches_problem(&self, problem: &WorkspaceError) -> bool {
+        self.patterns.matches(problem.path())
+    }
+
     /// Checks that the patterns select a file.
     ///
     /// # Errors
@@ -116,22 +153,26 @@ impl Workspace {
     /// # Errors
     /// If the root cannot be read.
     pub fn files(&self, problems: &mut Vec<WorkspaceError>) -> Result<Vec<RelativePath>, WorkspaceError> {
-        let mut files = Vec::new();
-        let root = openat(&self.folder, ".", FOLDER, Mode::empty())
-            .map_err(|error| WorkspaceError::system(".", "open", error))?;
-        self.search(root, Path::new(""), 0, &mut files, problems)?;
-        files.sort();
-        Ok(files)
+        let listing = self.list()?;
+        problems.extend(listing.problems);
+        Ok(listing.files)
     }
 
-    fn search(
-        &self,
-        folder: OwnedFd,
-        path: &Path,
-        depth: usize,
-        files: &mut Vec<RelativePath>,
-        problems: &mut Vec<WorkspaceError>,
-    ) -> Result<(), WorkspaceError> {
+    /// Returns the entries of the workspace that the patterns select. Links are not followed.
+    ///
+    /// # Errors
+    /// If the root cannot be read.
+    pub(crate) fn list(&self) -> Result<Listing, WorkspaceError> {
+        let mut listing = Listing::default();
+        let root = openat(&self.folder, ".", FOLDER, Mode::empty())
+            .map_err(|error| WorkspaceError::system(".", "open", error))?;
+        self.search(root, Path::new(""), 0, &mut listing)?;
+        listing.files.sort();
+        listing.others.sort();
+        Ok(listing)
+    }
+
+    fn search(&self, folder: OwnedFd, path: &Path, depth: usize, listing: &mut Listing) -> Result<(), WorkspaceError> {
         use std::os::unix::ffi::OsStrExt;
         let failed = |error| WorkspaceError::system(path.display().to_string(), "read", error);
         for entry in Dir::read_from(&folder).map_err(failed)? {
@@ -147,34 +188,49 @@ impl Workspace {
                     .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
                 kind => kind,
             };
-            if !matches!(kind, FileType::Directory | FileType::RegularFile) {
-                continue;
-            }
             let relative = RelativePath::from_components(&child)
                 .filter(|relative| relative.as_str().chars().nth(MAX_PATH_CHARS).is_none());
             let Some(relative) = relative else {
-                let path = child.to_string_lossy();
-                problems.push(WorkspaceError::new(ErrorKind::Denied, path, "the path must be UTF-8, and not too long"));
+                if matches!(kind, FileType::Directory | FileType::RegularFile) {
+                    let (path, message) = (child.to_string_lossy(), "the path must be UTF-8, and not too long");
+                    listing.problems.push(WorkspaceError::new(ErrorKind::Denied, path, message));
+                }
                 continue;
             };
-            if kind == FileType::RegularFile {
-                if self.patterns.matches(relative.as_str()) {
-                    files.push(relative);
+            if kind != FileType::Directory {
+                if self.matches(&relative) {
+                    let is_regular = kind == FileType::RegularFile;
+                    if is_regular { &mut listing.files } else { &mut listing.others }.push(relative);
                 }
             } else if !self.patterns.excludes_folder(relative.as_str()) {
                 if depth >= MAX_FOLDER_DEPTH {
                     let message =
                         format!("folders must be nested at most {MAX_FOLDER_DEPTH} deep, so this folder is skipped");
-                    problems.push(WorkspaceError::new(ErrorKind::Denied, relative.as_str(), message));
+                    listing.problems.push(WorkspaceError::new(ErrorKind::Denied, relative.as_str(), message));
                     continue;
                 }
                 let opened = openat(&folder, name, FOLDER, Mode::empty())
                     .map_err(|error| WorkspaceError::system(relative.as_str(), "open", error));
-                let searched = opened.and_then(|opened| self.search(opened, &child, depth + 1, files, problems));
-                problems.extend(searched.err());
+                let searched = opened.and_then(|opened| self.search(opened, &child, depth + 1, listing));
+                listing.problems.extend(searched.err());
             }
         }
         Ok(())
+    }
+
+    /// Checks that the path of the root still names the folder that was opened.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] or [`ErrorKind::Changed`] if the folder was removed or replaced.
+    pub(crate) fn check_root(&self) -> Result<(), WorkspaceError> {
+        let failed = |error: Errno| WorkspaceError::system(self.root.display().to_string(), "read", error);
+        let opened = fstat(&self.folder).map_err(failed)?;
+        let named = statat(rustix::fs::CWD, &self.root, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
+        if (opened.st_dev, opened.st_ino) == (named.st_dev, named.st_ino) {
+            return Ok(());
+        }
+        let message = "the folder must be the one that was opened, got another";
+        Err(WorkspaceError::new(ErrorKind::Changed, self.root.display().to_string(), message))
     }
 
     /// Checks that a path names a regular file.

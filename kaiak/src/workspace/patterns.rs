@@ -16,8 +16,9 @@ pub const DEFAULT_EXCLUDE: &[&str] = &["**/.git/**", "**/target/**", "**/node_mo
 /// are the largest part of an idle session.
 static LAST: Mutex<Weak<Compiled>> = Mutex::new(Weak::new());
 
+/// Patterns, or `None` if all files are selected.
 #[derive(Debug)]
-pub(super) struct Patterns(Arc<Compiled>);
+pub(super) struct Patterns(Option<Arc<Compiled>>);
 
 #[derive(Debug)]
 struct Compiled {
@@ -34,24 +35,29 @@ impl Patterns {
     pub(super) fn new(include: &[String], exclude: &[String]) -> Result<Self, WorkspaceError> {
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(compiled) = last.upgrade().filter(|last| last.texts.0 == include && last.texts.1 == exclude) {
-            return Ok(Self(compiled));
+            return Ok(Self(Some(compiled)));
         }
         let folders: Vec<_> = exclude.iter().filter_map(|pattern| pattern.strip_suffix("/**")).collect();
         let texts = (include.to_vec(), exclude.to_vec());
         let (include, exclude, excluded_folders) = (set(include)?, set(exclude)?, set(&folders)?);
         let compiled = Arc::new(Compiled { texts, include, exclude, excluded_folders });
         *last = Arc::downgrade(&compiled);
-        Ok(Self(compiled))
+        Ok(Self(Some(compiled)))
+    }
+
+    /// Returns patterns that select all files.
+    pub(super) const fn all() -> Self {
+        Self(None)
     }
 
     /// Returns whether a file is included and not excluded.
     pub(super) fn matches(&self, path: &str) -> bool {
-        self.0.include.is_match(path) && !self.0.exclude.is_match(path)
+        self.0.as_ref().is_none_or(|patterns| patterns.include.is_match(path) && !patterns.exclude.is_match(path))
     }
 
     /// Returns whether all files of a folder are excluded.
     pub(super) fn excludes_folder(&self, path: &str) -> bool {
-        self.0.excluded_folders.is_match(path)
+        self.0.as_ref().is_some_and(|patterns| patterns.excluded_folders.is_match(path))
     }
 }
 

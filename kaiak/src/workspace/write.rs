@@ -1,10 +1,12 @@
 //! Changes of files: each change is complete or has no effect, and is refused if the file is not as it was read.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{
     Access, AtFlags, Gid, Mode, OFlags, Stat, Uid, accessat, fchmod, fchown, openat, renameat, statat, unlinkat,
@@ -23,13 +25,30 @@ const NEW_FILE_MODE: u32 = 0o666;
 /// The bits of a mode that are copied to the new content of a file.
 const MODE_BITS: u32 = 0o7777;
 
-static COUNTER: AtomicU64 = AtomicU64::new(0);
+/// Returns a name for a temporary entry. Another entry may have the name.
+pub(super) fn temporary_name() -> String {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    format!(".kaiak-{}-{}.tmp", process::id(), COUNTER.fetch_add(1, Ordering::Relaxed))
+}
+
+/// The time at which the content of written files is synchronised with the disk.
+#[derive(Debug)]
+pub(super) enum Sync {
+    /// Before each write returns.
+    EachWrite,
+    /// In [`Workspace::sync`], for the files in the set.
+    Later(Mutex<BTreeSet<RelativePath>>),
+    Never,
+}
 
 impl Workspace {
     /// Replaces the content of a file, or creates a file if `expected` is `None`. The folder must exist.
     ///
-    /// The new content is written to a temporary file in the same folder, which then replaces the file. The mode stays,
-    /// and the owner stays if this process may set it. Readers see the old content or the new content.
+    /// The new content is written to a temporary file in the same folder, which then takes the place of the file. The
+    /// mode stays, and the owner stays if this process may set it. Readers see the old content or the new content.
+    ///
+    /// If another process replaces the file while this function runs, the file of that process stays, and the error is
+    /// [`ErrorKind::Changed`]. A process that has opened the file before, and writes to it afterwards, is not noticed.
     ///
     /// # Errors
     /// [`ErrorKind::Changed`] if the content is not `expected`, [`ErrorKind::Exists`] if a new file exists,
@@ -39,33 +58,50 @@ impl Workspace {
         check_size(path, content)?;
         let (folder, name) = self.folder_of(path)?;
         let old = expected.map(|expected| check_unchanged(&folder, name, path, expected)).transpose()?;
-        let temporary = Temporary::create(folder.as_fd(), path, old.as_ref(), content)?;
+        let temporary = self.temporary(folder.as_fd(), path, old.as_ref(), content)?;
         match expected {
-            Some(expected) => {
-                // The second comparison shortens the time in which a change by another process is lost.
-                check_unchanged(&folder, name, path, expected)?;
-                temporary.replace(name, path)
-            }
-            None => temporary.create_new(name, path),
+            Some(expected) => temporary.replace(name, path, expected)?,
+            None => temporary.create_new(name, path)?,
         }
+        self.has_written(path);
+        Ok(())
     }
 
     /// Removes a file.
     ///
     /// # Errors
-    /// [`ErrorKind::Changed`] if the content is not `expected`, and the errors of [`Workspace::read`].
+    /// [`ErrorKind::Changed`] if the content is not `expected`, and the errors of [`Workspace::read`]. After an error,
+    /// the file is unchanged.
     pub fn delete(&self, path: &RelativePath, expected: &[u8]) -> Result<(), WorkspaceError> {
         let (folder, name) = self.folder_of(path)?;
         check_unchanged(&folder, name, path, expected)?;
-        unlinkat(&folder, name, AtFlags::empty())
-            .map_err(|error| WorkspaceError::system(path.as_str(), "delete", error))
+        let failed = |error| WorkspaceError::system(path.as_str(), "delete", error);
+        // The file is compared under another name, so that no other process replaces it between the comparison and the
+        // removal.
+        let moved = temporary_name();
+        match rename_to_free(&folder, name, &moved) {
+            Ok(()) => {}
+            Err(error) if is_unsupported(error) => {
+                return unlinkat(&folder, name, AtFlags::empty()).map_err(failed);
+            }
+            Err(error) => return Err(failed(error)),
+        }
+        let unchanged = check_unchanged(&folder, &moved, path, expected);
+        if let Err(error) = unchanged {
+            // If the name is in use again, the file with this name is newer than the moved file.
+            if rename_to_free(&folder, &moved, name) == Err(Errno::EXIST) {
+                let _ = unlinkat(&folder, &*moved, AtFlags::empty());
+            }
+            return Err(error);
+        }
+        unlinkat(&folder, &*moved, AtFlags::empty()).map_err(failed)
     }
 
     /// Sets the path of a file to `to`, and its content to `content`. The folder of the new path must exist.
     ///
     /// # Errors
     /// [`ErrorKind::Changed`] if the content is not `expected`, [`ErrorKind::Exists`] if a file has the new path, and
-    /// the errors of [`Workspace::write`]. After an error, the old file exists.
+    /// the errors of [`Workspace::write`]. After an error, the old file exists, and the new path has no file.
     pub fn rename(
         &self,
         from: &RelativePath,
@@ -77,8 +113,51 @@ impl Workspace {
         check_size(to, content)?;
         let old = check_unchanged(&folder, name, from, expected)?;
         let (target, new_name) = self.folder_of(to)?;
-        Temporary::create(target.as_fd(), to, Some(&old), content)?.create_new(new_name, to)?;
-        self.delete(from, expected)
+        self.temporary(target.as_fd(), to, Some(&old), content)?.create_new(new_name, to)?;
+        self.delete(from, expected).inspect_err(|_| {
+            let _ = self.delete(to, content);
+        })?;
+        self.has_written(to);
+        Ok(())
+    }
+
+    /// Returns whether [`Workspace::sync`] has something to do.
+    pub(crate) fn needs_sync(&self) -> bool {
+        let Sync::Later(paths) = &self.sync else { return false };
+        !paths.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// Makes the writes since the last call durable. Returns the files that cannot be written to the disk.
+    pub(crate) fn sync(&self) -> Vec<WorkspaceError> {
+        let Sync::Later(paths) = &self.sync else { return Vec::new() };
+        let paths = std::mem::take(&mut *paths.lock().unwrap_or_else(PoisonError::into_inner));
+        let errors = paths.iter().filter_map(|path| self.sync_file(path).err());
+        errors.filter(|error| error.kind() != ErrorKind::NotFound).collect()
+    }
+
+    fn sync_file(&self, path: &RelativePath) -> Result<(), WorkspaceError> {
+        let failed = |error| WorkspaceError::system(path.as_str(), "write", error);
+        let (folder, name) = self.folder_of(path)?;
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let file = openat(folder, name, flags, Mode::empty()).map_err(failed)?;
+        rustix::fs::fsync(file).map_err(failed)
+    }
+
+    fn temporary<'a>(
+        &self,
+        folder: BorrowedFd<'a>,
+        path: &RelativePath,
+        old: Option<&Stat>,
+        content: &[u8],
+    ) -> Result<Temporary<'a>, WorkspaceError> {
+        Temporary::create(folder, path, old, content, matches!(self.sync, Sync::EachWrite))
+    }
+
+    /// Records a write for [`Workspace::sync`].
+    fn has_written(&self, path: &RelativePath) {
+        if let Sync::Later(paths) = &self.sync {
+            paths.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone());
+        }
     }
 
     /// Checks that an existing file can be changed or removed: it is a regular file, and its mode and its folder allow
@@ -133,6 +212,10 @@ fn check_folder(folder: impl AsFd, path: &RelativePath) -> Result<(), WorkspaceE
         .map_err(|error| WorkspaceError::system(path.as_str(), "write in the folder of", error))
 }
 
+fn changed(path: &RelativePath) -> WorkspaceError {
+    WorkspaceError::new(ErrorKind::Changed, path.as_str(), "the file has changed since it was read")
+}
+
 fn exists(path: &RelativePath) -> WorkspaceError {
     WorkspaceError::new(ErrorKind::Exists, path.as_str(), "no file with this path must exist")
 }
@@ -144,13 +227,12 @@ fn check_unchanged(
     path: &RelativePath,
     expected: &[u8],
 ) -> Result<Stat, WorkspaceError> {
-    let changed = || WorkspaceError::new(ErrorKind::Changed, path.as_str(), "the file has changed since it was read");
     let (bytes, stat) = match read_in(folder, name, path) {
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::TooLarge) => return Err(changed()),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::TooLarge) => return Err(changed(path)),
         read => read?,
     };
     if bytes != expected {
-        return Err(changed());
+        return Err(changed(path));
     }
     check_mode(&stat, path)?;
     Ok(stat)
@@ -160,27 +242,30 @@ fn check_unchanged(
 struct Temporary<'a> {
     folder: BorrowedFd<'a>,
     name: String,
+    /// The device and the number of the file.
+    id: (i128, i128),
     is_done: bool,
 }
 
 impl<'a> Temporary<'a> {
-    /// Writes `content` to a new file with the mode and the owner of `old`.
+    /// Writes `content` to a new file with the mode and the owner of `old`. If `is_durable`, the content is on the disk
+    /// then.
     fn create(
         folder: BorrowedFd<'a>,
         path: &RelativePath,
         old: Option<&Stat>,
         content: &[u8],
+        is_durable: bool,
     ) -> Result<Self, WorkspaceError> {
         let failed = |error| WorkspaceError::system(path.as_str(), "write", error);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         // Until its mode is set, other users must not read the content of a private file.
         let mode = Mode::from_raw_mode(if old.is_some() { 0o600 } else { NEW_FILE_MODE as _ });
         let mut attempts = 0;
-        let (file, temporary) = loop {
-            let count = COUNTER.fetch_add(1, Ordering::Relaxed);
-            let name = format!(".kaiak-{}-{count}.tmp", process::id());
+        let (file, mut temporary) = loop {
+            let name = temporary_name();
             match openat(folder, &*name, flags, mode) {
-                Ok(file) => break (file, Self { folder, name, is_done: false }),
+                Ok(file) => break (file, Self { folder, name, id: (0, 0), is_done: false }),
                 Err(Errno::EXIST) if attempts < MAX_NAME_ATTEMPTS => attempts += 1,
                 Err(error) => return Err(failed(error.into())),
             }
@@ -191,17 +276,55 @@ impl<'a> Temporary<'a> {
             let mode = Mode::from_raw_mode(old.st_mode & MODE_BITS);
             fchmod(&file, mode).map_err(|error| failed(error.into()))?;
         }
+        temporary.id = id_of(&rustix::fs::fstat(&file).map_err(|error| failed(error.into()))?);
         let mut file = File::from(file);
-        file.write_all(content).and_then(|()| file.sync_all()).map_err(failed)?;
+        file.write_all(content).map_err(failed)?;
+        if is_durable {
+            file.sync_all().map_err(failed)?;
+        }
         Ok(temporary)
     }
 
-    /// Replaces the file `name`.
-    fn replace(mut self, name: &str, path: &RelativePath) -> Result<(), WorkspaceError> {
-        renameat(self.folder, &*self.name, self.folder, name)
-            .map_err(|error| WorkspaceError::system(path.as_str(), "replace", error))?;
-        self.is_done = true;
-        Ok(())
+    /// Takes the place of the file `name`, whose content must be `expected`.
+    ///
+    /// A comparison before the replacement would leave a moment in which another process replaces the file, and its
+    /// file would be lost. So both files exchange their names in one step, and the old file is compared afterwards.
+    fn replace(mut self, name: &str, path: &RelativePath, expected: &[u8]) -> Result<(), WorkspaceError> {
+        match exchange(self.folder, &self.name, name) {
+            // A drop removes the old file, which has the temporary name.
+            Ok(()) => match check_unchanged(self.folder, &self.name, path, expected) {
+                Ok(_) => Ok(()),
+                Err(error) => {
+                    self.give_back(name);
+                    Err(error)
+                }
+            },
+            // Some file systems, such as NFS, cannot exchange names.
+            Err(error) if is_unsupported(error) => {
+                check_unchanged(self.folder, name, path, expected)?;
+                renameat(self.folder, &*self.name, self.folder, name)
+                    .map_err(|error| WorkspaceError::system(path.as_str(), "replace", error))?;
+                self.is_done = true;
+                Ok(())
+            }
+            Err(Errno::NOENT) => Err(changed(path)),
+            Err(error) => Err(WorkspaceError::system(path.as_str(), "replace", error)),
+        }
+    }
+
+    /// Restores the name `name` of the file that another process has created.
+    fn give_back(&mut self, name: &str) {
+        match exchange(self.folder, &self.name, name) {
+            Ok(()) => {
+                let own = statat(self.folder, &*self.name, AtFlags::SYMLINK_NOFOLLOW);
+                if own.is_ok_and(|stat| id_of(&stat) != self.id) {
+                    // Another process has replaced the file once more, so its second file is the newest.
+                    let _ = exchange(self.folder, &self.name, name);
+                }
+            }
+            // Another process has removed the new file. The file of the temporary name must not be lost.
+            Err(_) => self.is_done = rename_to_free(self.folder, &self.name, name) != Err(Errno::EXIST),
+        }
     }
 
     /// Takes the name `name`, which no file must have.
@@ -220,6 +343,37 @@ impl<'a> Temporary<'a> {
             }
         }
     }
+}
+
+/// Exchanges the names of two files in one step. Without support, the error fulfils [`is_unsupported`].
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+fn exchange(folder: impl AsFd, one: &str, other: &str) -> Result<(), Errno> {
+    rustix::fs::renameat_with(&folder, one, &folder, other, rustix::fs::RenameFlags::EXCHANGE)
+}
+
+/// Renames a file to a name that no file has. Without support, the error fulfils [`is_unsupported`].
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+fn rename_to_free(folder: impl AsFd, from: &str, to: &str) -> Result<(), Errno> {
+    rustix::fs::renameat_with(&folder, from, &folder, to, rustix::fs::RenameFlags::NOREPLACE)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+fn exchange(_: impl AsFd, _: &str, _: &str) -> Result<(), Errno> {
+    Err(Errno::NOSYS)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+fn rename_to_free(_: impl AsFd, _: &str, _: &str) -> Result<(), Errno> {
+    Err(Errno::NOSYS)
+}
+
+/// Returns whether the system or the file system does not support the flags of a rename.
+fn is_unsupported(error: Errno) -> bool {
+    matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
+}
+
+fn id_of(stat: &Stat) -> (i128, i128) {
+    (i128::from(stat.st_dev), i128::from(stat.st_ino))
 }
 
 impl Drop for Temporary<'_> {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Client, Server, command, folder, is_time, start};
 use crate::page::{Block, HOME, blocks, page, write_file};
-use crate::programs::{has_program, is_installed, repository, sdk_agent};
+use crate::programs::{has_sdk_agent, repository, sdk_agent};
 
 const FILE: &str = "shop/src/Shop.java";
 
@@ -109,7 +109,7 @@ fn a_question_without_an_answer_is_reported_as_on_the_page() {
 
 #[test]
 fn the_response_of_an_agent_is_as_on_the_page() {
-    if !has_program("node") || !is_installed("@agentclientprotocol/sdk") {
+    if !has_sdk_agent() {
         return;
     }
     let blocks = blocks();

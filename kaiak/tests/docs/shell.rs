@@ -5,8 +5,9 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::harness::is_available;
 use crate::page::{HOME, blocks, page};
-use crate::programs::{has_program, is_installed, repository};
+use crate::programs::{has_example_client, has_sdk_agent, repository};
 
 /// Commands that need a network. The tests have their programs and packages already.
 const NEED_NETWORK: [&str; 2] = ["cargo install ", "npm install "];
@@ -19,8 +20,8 @@ fn runnable(text: &str) -> String {
 
 #[test]
 fn each_command_prints_the_output_of_the_page() {
-    let has_packages = is_installed("vscode-jsonrpc") && is_installed("@agentclientprotocol/sdk");
-    if !has_program("git") || !has_program("node") || !has_packages {
+    let has_git = is_available(Command::new("git").arg("--version").output().is_ok(), "`git` is not in PATH");
+    if !has_git || !has_example_client() || !has_sdk_agent() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();

@@ -1,28 +1,19 @@
 //! Agents that are killed while they are idle, and in the middle of a turn.
 
-use std::path::Path;
-
 use serde_json::json;
 
-use crate::harness::{SESSION, command, fix, folder, start, wait_until};
-use crate::processes::{children, descriptors, entries, exists, is_running, kill, snapshot};
-use crate::programs::{has_program, sdk_agent};
-use crate::sdk_agent::{copies, is_available, log, log_path};
-
-const SERVLET: &str = "import javax.servlet.Filter;\n";
+use crate::harness::{FIXED_SERVLET, SERVLET, SESSION, agent, agent_program, copies, has_node, log, wait_until};
+use crate::processes::{children, descriptors, exists, is_running, kill, snapshot};
+use crate::programs::{has_sdk_agent, sdk_agent};
 
 #[test]
 fn an_agent_that_is_killed_while_idle_is_started_again_by_the_next_request() {
-    if !is_available() {
+    if !has_sdk_agent() {
         return;
     }
-    let folder = folder();
-    let mut command = command(&folder);
-    command.args(["serve", "--stdio", "--backend", "acp", "--", "node"]).arg(sdk_agent()).args(["client", "asks"]);
-    command.arg(log_path(folder.path())).env("TMPDIR", copies(&folder));
-    let (server, mut client) = start(folder, command);
+    let (server, mut client) = agent_program(&sdk_agent(), &["client", "asks"], &[]);
     server.put("src/A.java", SERVLET);
-    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let id = client.generate(&["servlet-import"]);
     client.approve(false);
     client.response(id);
     let [agent] = children(server.process.id())[..] else { panic!("one agent") };
@@ -31,35 +22,29 @@ fn an_agent_that_is_killed_while_idle_is_started_again_by_the_next_request() {
     // The server waits for the process, so it does not remain as a zombie. Then the server closes the pipes of the
     // process.
     wait_until(|| !exists(agent) && descriptors(server.process.id()) < before);
-    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let id = client.generate(&["servlet-import"]);
     client.approve(true);
     let (_, response) = client.run(id);
     assert_eq!(response["result"]["status"], "completed", "{response}");
-    assert_eq!(server.read("src/A.java"), "import jakarta.servlet.Filter;\n");
+    assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
     assert_eq!(log(&server).matches("pid ").count(), 2, "{}", log(&server));
     assert_eq!(children(server.process.id()).len(), 1);
-    assert_eq!(entries(&server.folder.path().join("tmp")), 1, "the copy of the killed agent is removed");
+    assert_eq!(copies(&server), 1, "the copy of the killed agent is removed");
     wait_until(|| descriptors(server.process.id()) <= before);
     let deleted = client.call("kaiak/delete_session", &json!({ "session_id": SESSION }));
     assert_eq!(deleted["result"]["status"], "deleted", "{deleted}");
     wait_until(|| children(server.process.id()).is_empty());
-    assert_eq!(entries(&server.folder.path().join("tmp")), 0);
+    assert_eq!(copies(&server), 0);
 }
 
 #[test]
 fn an_agent_that_is_killed_in_a_turn_leaves_no_descendant_and_no_change() {
-    if !has_program("node") {
+    if !has_node() {
         return;
     }
-    let folder = folder();
-    let scripted = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve/agents/scripted.mjs");
-    let mut command = command(&folder);
-    command.args(["serve", "--stdio", "--backend", "acp", "--", "node"]).arg(scripted).arg("sleeper");
-    command.arg(log_path(folder.path())).env("TMPDIR", copies(&folder));
-    let (server, mut client) = start(folder, command);
-    server.put("src/A.java", SERVLET);
+    let (server, mut client) = agent("sleeper");
     let before = snapshot(&server.workspace());
-    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let id = client.generate(&["servlet-import"]);
     client.notification("ai_response");
     let descendant = log(&server).lines().find_map(|line| line.strip_prefix("pid ")?.parse().ok()).unwrap();
     let [agent] = children(server.process.id())[..] else { panic!("one agent") };
@@ -72,5 +57,5 @@ fn an_agent_that_is_killed_in_a_turn_leaves_no_descendant_and_no_change() {
     assert_eq!(snapshot(&server.workspace()), before);
     let deleted = client.call("kaiak/delete_session", &json!({ "session_id": SESSION }));
     assert_eq!(deleted["result"]["status"], "deleted", "{deleted}");
-    assert_eq!(entries(&server.folder.path().join("tmp")), 0);
+    assert_eq!(copies(&server), 0);
 }

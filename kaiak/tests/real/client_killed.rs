@@ -8,13 +8,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::example_client::{find, is_available as has_client, start_client};
-use crate::harness::{SESSION, Server, command, fix, folder, listen, wait_until};
+use crate::example_client::{project, start_client};
+use crate::harness::{
+    SERVLET, SESSION, Server, command, fix, folder, has_node, listen, log_path, temporary, wait_until,
+};
 use crate::processes::{children, descriptors, entries, exists, is_running, kill, snapshot};
-use crate::programs::{has_program, sdk_agent};
-use crate::sdk_agent::{copies, is_available as has_agent, log_path};
-
-const SERVLET: &str = "import javax.servlet.Filter;\n";
+use crate::programs::{has_example_client, has_sdk_agent, sdk_agent};
 
 /// Returns the arguments of `kaiak serve` after its transport.
 fn backend(folder: &TempDir, is_agent: bool) -> Vec<String> {
@@ -29,16 +28,13 @@ fn backend(folder: &TempDir, is_agent: bool) -> Vec<String> {
 
 #[test]
 fn the_kill_of_a_client_on_standard_streams_ends_the_server_and_its_agent_and_changes_no_byte() {
-    if !has_client() || !has_agent() {
+    if !has_example_client() || !has_sdk_agent() {
         return;
     }
     for is_agent in [false, true] {
-        let folder = folder();
-        let workspace = folder.path().join("workspace");
-        std::fs::write(workspace.join("src/A.java"), SERVLET).unwrap();
-        let incidents = find(&folder);
+        let (folder, workspace, incidents) = project();
         let before = snapshot(&workspace);
-        let copies = copies(&folder);
+        let copies = temporary(&folder);
         let mut arguments = vec!["--".to_owned(), env!("CARGO_BIN_EXE_kaiak").to_owned()];
         arguments.extend(["serve", "--stdio"].map(str::to_owned));
         arguments.extend(backend(&folder, is_agent));
@@ -61,7 +57,7 @@ fn server(is_agent: bool) -> Server {
     std::fs::write(folder.path().join("workspace/src/A.java"), SERVLET).unwrap();
     let path = folder.path().join("kaiak.sock");
     let mut command = command(&folder);
-    command.args(["serve", "--socket"]).arg(&path).args(backend(&folder, is_agent)).env("TMPDIR", copies(&folder));
+    command.args(["serve", "--socket"]).arg(&path).args(backend(&folder, is_agent)).env("TMPDIR", temporary(&folder));
     listen(folder, command, path)
 }
 
@@ -78,7 +74,7 @@ fn client_with_question(server: &Server) -> Child {
 
 #[test]
 fn the_kill_of_a_client_on_a_socket_releases_its_session_and_leaves_no_descriptor() {
-    if !has_program("node") || !has_agent() {
+    if !has_node() || !has_sdk_agent() {
         return;
     }
     for is_agent in [false, true] {

@@ -10,11 +10,9 @@ use std::thread;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use crate::harness::{command, folder, wait_until};
+use crate::harness::{SERVLET, command, folder, wait_until};
 use crate::processes::{children, kill};
-use crate::programs::{example_client, has_program, is_installed};
-
-const SERVLET: &str = "import javax.servlet.Filter;\n";
+use crate::programs::{example_client, has_example_client};
 
 /// A running client. A drop kills it.
 pub(crate) struct RunningClient {
@@ -30,12 +28,18 @@ impl Drop for RunningClient {
     }
 }
 
-pub(crate) fn is_available() -> bool {
-    has_program("node") && is_installed("vscode-jsonrpc")
+/// Creates a folder with rules, and with a workspace that has one file. Returns the folder, the workspace, and the file
+/// with the incidents of `kaiak find`.
+pub(crate) fn project() -> (TempDir, PathBuf, PathBuf) {
+    let folder = folder();
+    let workspace = folder.path().join("workspace");
+    fs::write(workspace.join("src/A.java"), SERVLET).unwrap();
+    let incidents = find(&folder);
+    (folder, workspace, incidents)
 }
 
 /// Runs `kaiak find` for the imports of the workspace. Returns the file with the incidents.
-pub(crate) fn find(folder: &TempDir) -> PathBuf {
+fn find(folder: &TempDir) -> PathBuf {
     let mut command = command(folder);
     command.args(["find", "--quiet", "--rule", "servlet-import", "--rules", "../rules", "."]);
     let found = command.output().unwrap();
@@ -86,10 +90,7 @@ impl RunningClient {
 /// Starts a client, which starts a server, and waits until the client shows a question. Returns the process id of the
 /// server, too.
 fn with_question() -> (TempDir, RunningClient, u32) {
-    let folder = folder();
-    let workspace = folder.path().join("workspace");
-    fs::write(workspace.join("src/A.java"), SERVLET).unwrap();
-    let incidents = find(&folder);
+    let (folder, workspace, incidents) = project();
     let rules = folder.path().join("rules").to_str().unwrap().to_owned();
     let program = env!("CARGO_BIN_EXE_kaiak").to_owned();
     let arguments = ["--".to_owned(), program, "serve".to_owned(), "--stdio".to_owned(), "--rules".to_owned(), rules];
@@ -101,7 +102,7 @@ fn with_question() -> (TempDir, RunningClient, u32) {
 
 #[test]
 fn a_server_that_is_killed_while_a_question_is_open_ends_the_client_with_a_message() {
-    if !is_available() {
+    if !has_example_client() {
         return;
     }
     let (folder, mut client, server) = with_question();
@@ -113,7 +114,7 @@ fn a_server_that_is_killed_while_a_question_is_open_ends_the_client_with_a_messa
 
 #[test]
 fn a_server_that_is_stopped_while_a_question_is_open_ends_the_client_with_a_message() {
-    if !is_available() {
+    if !has_example_client() {
         return;
     }
     let (folder, mut client, server) = with_question();
@@ -126,7 +127,7 @@ fn a_server_that_is_stopped_while_a_question_is_open_ends_the_client_with_a_mess
 
 #[test]
 fn ctrl_c_ends_the_client_and_its_server_and_changes_nothing() {
-    if !is_available() {
+    if !has_example_client() {
         return;
     }
     let (folder, mut client, server) = with_question();
@@ -140,7 +141,7 @@ fn ctrl_c_ends_the_client_and_its_server_and_changes_nothing() {
 /// A terminal sends SIGINT to the client and to its server at once.
 #[test]
 fn ctrl_c_in_a_terminal_ends_the_client_even_if_the_server_ends_first() {
-    if !is_available() {
+    if !has_example_client() {
         return;
     }
     let (folder, mut client, server) = with_question();
@@ -162,13 +163,10 @@ fn ctrl_c_in_a_terminal_ends_the_client_even_if_the_server_ends_first() {
 
 #[test]
 fn an_expected_fault_is_one_message_without_a_stack_trace() {
-    if !is_available() {
+    if !has_example_client() {
         return;
     }
-    let folder = folder();
-    let workspace = folder.path().join("workspace");
-    fs::write(workspace.join("src/A.java"), SERVLET).unwrap();
-    let incidents = find(&folder);
+    let (folder, workspace, incidents) = project();
     let invalid = folder.path().join("invalid.jsonl");
     fs::write(&invalid, "{\"id\":1}\nnot JSON\n").unwrap();
     let none = folder.path().join("none.jsonl");
@@ -193,13 +191,11 @@ fn an_expected_fault_is_one_message_without_a_stack_trace() {
 
 #[test]
 fn the_client_waits_for_the_socket_of_a_server_that_starts_after_it() {
-    if !is_available() {
+    if !has_example_client() {
         return;
     }
-    let folder = folder();
-    let workspace = folder.path().join("workspace");
-    fs::write(workspace.join("src/A.java"), SERVLET).unwrap();
-    let (incidents, socket) = (find(&folder), folder.path().join("kaiak.sock"));
+    let (folder, workspace, incidents) = project();
+    let socket = folder.path().join("kaiak.sock");
     let arguments = ["--socket".to_owned(), socket.to_str().unwrap().to_owned()];
     let mut client = start_client(&incidents, &workspace, &arguments, folder.path());
     drop(client.stdin.take());

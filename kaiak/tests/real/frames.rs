@@ -2,14 +2,11 @@
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::harness::{SESSION, command, fix, folder, wait_until};
-use crate::programs::has_program;
-use crate::sdk_agent::copies;
+use crate::harness::{SESSION, command, fix, folder, has_node, scripted, temporary, wait_until};
 
 /// Returns the messages of an output. Each byte must belong to a frame.
 fn messages(output: &[u8]) -> Vec<Value> {
@@ -28,17 +25,16 @@ fn messages(output: &[u8]) -> Vec<Value> {
 
 #[test]
 fn banners_logs_and_stderr_of_an_agent_do_not_reach_standard_output() {
-    if !has_program("node") {
+    if !has_node() {
         return;
     }
-    let scripted = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve/agents/scripted.mjs");
     for behaviour in ["banner", "exit", "output", "no-start"] {
         let folder = folder();
         fs::write(folder.path().join("workspace/src/A.java"), "import javax.servlet.Filter;\n").unwrap();
         let path = folder.path().join("output");
         let mut command = command(&folder);
-        command.args(["serve", "--stdio", "--log-level", "debug", "--backend", "acp", "--", "node"]).arg(&scripted);
-        command.arg(behaviour).env("TMPDIR", copies(&folder));
+        command.args(["serve", "--stdio", "--log-level", "debug", "--backend", "acp", "--", "node"]).arg(scripted());
+        command.arg(behaviour).env("TMPDIR", temporary(&folder));
         command.stdin(Stdio::piped()).stdout(File::create(&path).unwrap()).stderr(Stdio::piped());
         let mut process = command.spawn().unwrap();
         let mut stdin = process.stdin.take().unwrap();

@@ -5,12 +5,8 @@ use std::os::unix::fs::MetadataExt;
 
 use serde_json::json;
 
-use crate::harness::{SESSION, command, fix, folder, start, stdio};
-use crate::programs::sdk_agent;
-use crate::sdk_agent::{copies, is_available, log_path};
-
-const SERVLET: &str = "import javax.servlet.Filter;\n";
-const FIXED_SERVLET: &str = "import jakarta.servlet.Filter;\n";
+use crate::harness::{FIXED_SERVLET, SERVLET, agent_program, command, folder, stdio};
+use crate::programs::{has_sdk_agent, sdk_agent};
 
 #[test]
 fn fix_leaves_the_name_outside_of_the_workspace_and_fixes_each_name_in_it() {
@@ -39,7 +35,7 @@ fn an_approved_fix_of_the_server_leaves_the_name_outside_of_the_workspace() {
     let outside = server.folder.path().join("Outside.java");
     fs::write(&outside, SERVLET).unwrap();
     fs::hard_link(&outside, server.workspace().join("src/A.java")).unwrap();
-    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let id = client.generate(&["servlet-import"]);
     client.approve(true);
     assert_eq!(client.response(id)["result"]["status"], "completed");
     assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
@@ -48,21 +44,17 @@ fn an_approved_fix_of_the_server_leaves_the_name_outside_of_the_workspace() {
 
 #[test]
 fn an_agent_that_writes_into_its_copy_changes_no_other_name_of_the_file() {
-    if !is_available() {
+    if !has_sdk_agent() {
         return;
     }
-    let folder = folder();
-    let mut command = command(&folder);
-    command.args(["serve", "--stdio", "--backend", "acp", "--", "node"]).arg(sdk_agent()).args(["direct", "silent"]);
-    command.arg(log_path(folder.path())).env("TMPDIR", copies(&folder));
-    let (server, mut client) = start(folder, command);
+    let (server, mut client) = agent_program(&sdk_agent(), &["direct", "silent"], &[]);
     let outside = server.folder.path().join("Outside.java");
     fs::write(&outside, SERVLET).unwrap();
     for name in ["A.java", "B.java"] {
         fs::hard_link(&outside, server.workspace().join("src").join(name)).unwrap();
     }
     client.configure(&json!({ "tools": { "max_tool_calls": 100 } }));
-    let id = client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
+    let id = client.generate(&["servlet-import"]);
     // The agent has already written both files of its copy.
     client.approve(true);
     client.approve(false);

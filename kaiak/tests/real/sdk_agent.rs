@@ -1,15 +1,11 @@
 //! An agent on the official SDK of the Agent Client Protocol, which really writes files: by requests to its
 //! client, or by itself.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use serde_json::json;
 
-use serde_json::{Value, json};
-use tempfile::TempDir;
-
-use crate::harness::{Client, SESSION, Server, command, fix, folder, start, wait_until};
+use crate::harness::{Client, Server, agent_program, contents, copies, log, wait_until};
 use crate::processes::{FileState, snapshot};
-use crate::programs::{has_program, is_installed, sdk_agent};
+use crate::programs::{has_sdk_agent, sdk_agent};
 
 const SERVLET: &str = "import javax.servlet.Filter;\r\n\r\nclass A {}";
 const FIXED_SERVLET: &str = "import jakarta.servlet.Filter;\r\n\r\nclass A {}";
@@ -17,47 +13,13 @@ const FIXED_SERVLET: &str = "import jakarta.servlet.Filter;\r\n\r\nclass A {}";
 /// The ways in which the agent writes.
 const WRITES: [&str; 2] = ["client", "direct"];
 
-/// Returns whether the agent can be started.
-pub(crate) fn is_available() -> bool {
-    has_program("node") && is_installed("@agentclientprotocol/sdk")
-}
-
-/// Creates the folder for private copies.
-pub(crate) fn copies(folder: &TempDir) -> PathBuf {
-    let path = folder.path().join("tmp");
-    fs::create_dir_all(&path).unwrap();
-    path
-}
-
-/// Returns the path of the log of the agent.
-pub(crate) fn log_path(folder: &Path) -> PathBuf {
-    folder.join("agent.log")
-}
-
-pub(crate) fn log(server: &Server) -> String {
-    fs::read_to_string(log_path(server.folder.path())).unwrap_or_default()
-}
-
 /// Starts the server with the agent, in a workspace with one Java file.
 fn agent(writes: &str, questions: &str, options: &[&str]) -> (Server, Client, Vec<FileState>) {
-    let folder = folder();
-    let mut command = command(&folder);
-    command.args(["serve", "--stdio", "--backend", "acp"]).args(options).args(["--", "node"]).arg(sdk_agent());
-    command.args([writes, questions]).arg(log_path(folder.path())).env("TMPDIR", copies(&folder));
-    let (server, client) = start(folder, command);
+    let (server, client) = agent_program(&sdk_agent(), &[writes, questions], options);
     server.put("src/A.java", SERVLET);
     server.put("pom.xml", "<project/>\n");
     let before = snapshot(&server.workspace());
     (server, client, before)
-}
-
-fn generate(client: &mut Client) -> u64 {
-    client.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]))
-}
-
-fn count(notifications: &[Value], name: &str) -> usize {
-    let method = format!("kaiak/stream/{name}");
-    notifications.iter().filter(|message| message["method"] == method).count()
 }
 
 /// Ends the server. Checks that its exit code is 0, and that no private copy is left.
@@ -65,24 +27,24 @@ fn end(mut server: Server, mut client: Client) {
     client.close();
     while client.next().is_some() {}
     assert!(server.wait().success());
-    assert_eq!(fs::read_dir(server.folder.path().join("tmp")).unwrap().count(), 0);
+    assert_eq!(copies(&server), 0);
 }
 
 #[test]
 fn an_approved_edit_changes_only_its_file_and_is_asked_once() {
-    if !is_available() {
+    if !has_sdk_agent() {
         return;
     }
     for writes in WRITES {
         let (server, mut client, before) = agent(writes, "asks", &[]);
-        let id = generate(&mut client);
+        let id = client.generate(&["servlet-import"]);
         let question = client.notification("user_interaction");
         assert_eq!(question["interaction_type"], "file_approval", "{writes}: {question}");
         assert_eq!(snapshot(&server.workspace()), before, "nothing is written before the approval");
         client.answer(&question["interaction_id"], true);
         let (notifications, response) = client.run(id);
         assert_eq!(response["result"]["status"], "completed", "{response}");
-        assert_eq!(count(&notifications, "user_interaction"), 0, "{writes}: {notifications:#?}");
+        assert_eq!(contents(&notifications, "user_interaction").len(), 0, "{writes}: {notifications:#?}");
         assert_eq!(server.read("src/A.java"), FIXED_SERVLET, "{writes}");
         let after = snapshot(&server.workspace());
         let is_other = |state: &&FileState| !state.0.ends_with("A.java");
@@ -95,13 +57,13 @@ fn an_approved_edit_changes_only_its_file_and_is_asked_once() {
 
 #[test]
 fn a_denied_edit_leaves_every_byte_even_if_the_agent_disobeys() {
-    if !is_available() {
+    if !has_sdk_agent() {
         return;
     }
     for writes in WRITES {
         for questions in ["asks", "disobeys"] {
             let (server, mut client, before) = agent(writes, questions, &[]);
-            let id = generate(&mut client);
+            let id = client.generate(&["servlet-import"]);
             client.approve(false);
             if questions == "disobeys" {
                 // The agent writes nevertheless, and this write is a question of its own.
@@ -118,12 +80,12 @@ fn a_denied_edit_leaves_every_byte_even_if_the_agent_disobeys() {
 
 #[test]
 fn silence_leaves_every_byte() {
-    if !is_available() {
+    if !has_sdk_agent() {
         return;
     }
     for writes in WRITES {
         let (server, mut client, before) = agent(writes, "asks", &["--interaction-timeout", "1"]);
-        let id = generate(&mut client);
+        let id = client.generate(&["servlet-import"]);
         let (_, response) = client.run(id);
         assert_eq!(response["result"]["status"], "completed", "{response}");
         assert_eq!(snapshot(&server.workspace()), before, "{writes}");
@@ -134,18 +96,18 @@ fn silence_leaves_every_byte() {
 
 #[test]
 fn a_cancelled_request_leaves_every_byte_and_a_usable_agent() {
-    if !is_available() {
+    if !has_sdk_agent() {
         return;
     }
     for writes in WRITES {
         let (server, mut client, before) = agent(writes, "asks", &[]);
-        let id = generate(&mut client);
+        let id = client.generate(&["servlet-import"]);
         client.notification("user_interaction");
         client.notify("$/cancelRequest", &json!({ "id": id }));
         assert_eq!(client.response(id)["error"]["code"], -32800);
         wait_until(|| log(&server).contains("permission cancelled") && log(&server).contains("\ncancelled"));
         assert_eq!(snapshot(&server.workspace()), before, "{writes}");
-        let id = generate(&mut client);
+        let id = client.generate(&["servlet-import"]);
         client.approve(true);
         assert_eq!(client.response(id)["result"]["status"], "completed");
         assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
@@ -156,19 +118,19 @@ fn a_cancelled_request_leaves_every_byte_and_a_usable_agent() {
 
 #[test]
 fn a_write_without_a_permission_request_is_asked_and_reaches_the_file_only_after_the_approval() {
-    if !is_available() {
+    if !has_sdk_agent() {
         return;
     }
     for writes in WRITES {
         for approved in [false, true] {
             let (server, mut client, before) = agent(writes, "silent", &[]);
-            let id = generate(&mut client);
+            let id = client.generate(&["servlet-import"]);
             let question = client.notification("user_interaction");
             assert_eq!(snapshot(&server.workspace()), before, "{writes}");
             client.answer(&question["interaction_id"], approved);
             let (notifications, response) = client.run(id);
             assert_eq!(response["result"]["status"], "completed", "{response}");
-            assert_eq!(count(&notifications, "user_interaction"), 0, "{writes}: {notifications:#?}");
+            assert_eq!(contents(&notifications, "user_interaction").len(), 0, "{writes}: {notifications:#?}");
             assert_eq!(server.read("src/A.java"), if approved { FIXED_SERVLET } else { SERVLET }, "{writes}");
             if !approved {
                 assert_eq!(snapshot(&server.workspace()), before, "{writes}");

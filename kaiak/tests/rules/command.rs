@@ -1,6 +1,6 @@
 //! The commands `kaiak find`, `kaiak fix` and `kaiak version`, as processes.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -156,4 +156,27 @@ fn the_number_of_binary_files_is_printed() {
 fn version_prints_the_version() {
     let output = kaiak(&["version"], Path::new("/"));
     assert_eq!(text(&output.stdout), concat!("kaiak ", env!("CARGO_PKG_VERSION"), "\n"));
+}
+
+#[test]
+fn output_that_cannot_be_written_is_an_error() {
+    let project = project();
+    for arguments in [
+        &["find", "--rules", "../rules", "."][..],
+        &["find", "--quiet", "--rules", "../rules", "."],
+        &["fix", "--dry-run", "--rules", "../rules", "."],
+        &["fix", "--rules", "../rules", "."],
+        &["version"],
+        &["--version"],
+        &["help"],
+        &["find", "--help"],
+    ] {
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kaiak"));
+        let output = command.args(arguments).current_dir(project.root()).stdin(Stdio::null()).stdout(full);
+        let output = output.stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+        let errors = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {errors}");
+        assert!(errors.contains("error: cannot write to standard output: "), "{arguments:?}: {errors}");
+    }
 }

@@ -254,3 +254,62 @@ fn rules_that_change_the_results_of_each_other_leave_the_file() {
     assert!(left.iter().all(|left| left.contains("the file was not changed")), "{left:?}");
     assert_eq!(project.read("x"), "one");
 }
+
+#[test]
+fn a_fix_whose_result_is_too_large_is_blocked_before_the_memory_is_used() {
+    let line = "old ".repeat(100_000);
+    let many = "import old.A;\n".repeat(10_000);
+    for (rule, fix, file, text) in [
+        // The results would have 100 GB, 40 GB and 10 GB.
+        (content_rule("a", "old"), format!("replace: {{text: old, with: {}}}", "x".repeat(1_000_000)), "x", &*line),
+        (
+            content_rule("a", "old"),
+            format!("replace: {{pattern: '(.*)old.*', with: '{}'}}", "${1}".repeat(100_000)),
+            "x",
+            &*line,
+        ),
+        (
+            import_rule("a", "old*"),
+            format!("rename-import: {{from: old, to: {}}}", "x".repeat(1_000_000)),
+            "A.java",
+            &*many,
+        ),
+    ] {
+        let project = Project::new(&rule).with_fixes(&table("a", &fix)).with(file, text);
+        let plan = project.plan();
+        assert_eq!(plan.proposals.len(), 0);
+        let blocked: Vec<_> = plan.blocked.iter().map(ToString::to_string).collect();
+        assert_eq!(blocked, [format!("{file}: the new content must have at most 2097152 bytes, got more")]);
+    }
+    // A derived fix replaces the text within each match.
+    let rule = format!(
+        "- ruleID: a\n  message: Replace `old` with `{}`\n  when:\n    builtin.filecontent: {{pattern: old}}\n",
+        "x".repeat(1_000_000)
+    );
+    let plan = Project::new(&rule).with("x", &line).plan();
+    assert_eq!((plan.proposals.len(), plan.blocked.len()), (0, 1));
+    let rename = format!("rename-file: {{pattern: '(.+)', with: '{}'}}", "${1}".repeat(1_000_000));
+    let project = Project::new("- ruleID: a\n  message: m\n  when:\n    builtin.file: {pattern: '^name.*'}\n");
+    let left = project.with_fixes(&table("a", &rename)).with("name", "").fix();
+    assert_eq!(left, ["name: a: the new name of the file is too long"]);
+}
+
+#[test]
+fn deleted_lines_leave_the_byte_order_mark_and_the_lines_below() {
+    let delete = "delete-line: true";
+    for (fixes, before, after) in [
+        (vec![delete], "\u{feff}old\nb\n", "\u{feff}b\n"),
+        (vec![delete], "\u{feff}old", "\u{feff}"),
+        // The line that gets the number of a deleted line is not changed.
+        (vec![delete, "replace: {text: x, with: y}"], "a x\nold x\nb x\nc x\n", "a x\nb x\nc x\n"),
+        (vec![delete, delete], "old\nb\nold\nc\nd\n", "b\nc\nd\n"),
+        (vec!["replace: {text: x, with: y}", delete], "a x\nold x\nb x\n", "a x\nb x\n"),
+        (vec!["replace: {pattern: '^.', with: n}"], "\u{feff}old\nold\n", "\u{feff}nld\nnld\n"),
+    ] {
+        let list: Vec<_> = fixes.iter().map(|fix| format!("{{risk: low, {fix}}}")).collect();
+        let fixes = format!("- {{ruleID: a, fixes: [{}]}}\n", list.join(", "));
+        let project = Project::new(&content_rule("a", "old")).with_fixes(&fixes).with("x", before);
+        let left = project.fix();
+        assert_eq!((project.read("x"), left), (after.to_owned(), Vec::new()), "{fixes}");
+    }
+}

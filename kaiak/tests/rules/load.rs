@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use kaiak::rules::RuleSet;
+use kaiak::rules::{Rule, RuleSet};
 
 use crate::project::{Project, content_rule};
 
@@ -112,6 +112,8 @@ fn an_invalid_entry_of_a_table_is_omitted_with_a_warning() {
         ("{ruleID: a, fixes: [{risk: low, delete-line: true, replace: {text: x, with: y}}]}", "one of"),
         ("{ruleID: a, fixes: [{risk: low, rename-import: {from: 'a b', to: c}}]}", "names of Java"),
         ("{ruleID: a, fixes: [{risk: low, replace: {text: x, with: \"y\\nz\"}}]}", "line ends"),
+        ("{ruleID: a, fixes: [{risk: low, replace: {text: x, with: \"y\\0z\"}}]}", "NUL"),
+        ("{ruleID: a, fixes: [{risk: low, rename-file: {pattern: x, with: \"y\\0z\"}}]}", "NUL"),
         ("{ruleID: b, fixes: [{risk: low, delete-line: true}]}", "no such rule"),
     ] {
         let project = Project::new(&content_rule("a", "x")).with_fixes(&format!("- {entry}\n"));
@@ -190,5 +192,74 @@ fn a_rule_whose_conditions_are_nested_too_deep_is_skipped_with_a_warning() {
         let (reasons, count) =
             warnings(&Project::new(&format!("- ruleID: a\n  message: m\n  when: {{{condition}}}\n")));
         assert_eq!((count, reasons.len()), (expected, 1 - expected), "{reasons:?}");
+    }
+}
+
+#[test]
+fn a_byte_order_mark_at_the_start_of_a_file_of_rules_is_ignored() {
+    let project = Project::new(&format!("\u{feff}{}", content_rule("a", "x")))
+        .with_fixes("\u{feff}- {ruleID: a, fixes: [{risk: low, delete-line: true}]}\n");
+    let (rules, warnings) = project.load();
+    assert_eq!((rules.rules().len(), warnings), (1, Vec::new()));
+    assert!(rules.rules().all(Rule::has_fix));
+}
+
+#[test]
+fn each_file_is_read_once_even_if_several_paths_and_links_lead_to_it() {
+    let project = Project::new(&content_rule("a", "x"));
+    let rules = project.rules();
+    fs::create_dir_all(rules.join("sub")).unwrap();
+    fs::write(rules.join("sub/b.yaml"), content_rule("b", "x")).unwrap();
+    // Loops, a second name of a folder before it in the order of names, and a second name of a file.
+    symlink(".", rules.join("loop")).unwrap();
+    symlink("..", rules.join("sub/up")).unwrap();
+    symlink("sub", rules.join("also-sub")).unwrap();
+    symlink("rules.yaml", rules.join("again.yaml")).unwrap();
+    for paths in [
+        vec![rules.clone()],
+        vec![rules.clone(), rules.clone()],
+        vec![rules.clone(), rules.join("sub/../sub")],
+        vec![rules.join("sub"), rules.join("also-sub/b.yaml"), rules.join("rules.yaml")],
+    ] {
+        let (loaded, warnings) = RuleSet::load(&paths).unwrap();
+        let mut ids: Vec<_> = loaded.rules().map(|rule| rule.id().to_owned()).collect();
+        ids.sort();
+        assert_eq!((ids, warnings), (vec!["a".to_owned(), "b".to_owned()], Vec::new()), "{paths:?}");
+    }
+}
+
+#[test]
+fn one_table_can_apply_to_several_folders_by_links() {
+    let project = Project::new("");
+    let rules = project.rules();
+    let common = rules.join("../common.yaml");
+    fs::write(&common, "- {ruleID: a, fixes: [{risk: low, delete-line: true}]}\n").unwrap();
+    for (folder, pattern) in [("one", "x"), ("two", "y")] {
+        fs::create_dir(rules.join(folder)).unwrap();
+        fs::write(rules.join(folder).join("rules.yaml"), content_rule("a", pattern)).unwrap();
+        symlink(&common, rules.join(folder).join("fixes.yaml")).unwrap();
+    }
+    let (loaded, warnings) = project.load();
+    assert_eq!((loaded.rules().len(), warnings), (2, Vec::new()));
+    assert!(loaded.rules().all(Rule::has_fix));
+}
+
+#[test]
+fn a_table_that_is_not_a_regular_file_is_an_error_that_names_it() {
+    let create: [fn(&Path); 3] = [
+        |path| fs::create_dir(path).unwrap(),
+        |path| symlink("missing", path).unwrap(),
+        |path| rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RUSR).unwrap(),
+    ];
+    for create in create {
+        let project = Project::new(&content_rule("a", "x"));
+        let path = project.rules().join("fixes.yaml");
+        create(&path);
+        for paths in [project.rules(), path.clone()] {
+            let error = RuleSet::load(&[paths]).unwrap_err().to_string();
+            assert!(error.contains("fixes.yaml"), "{error}");
+        }
+        let error = RuleSet::load(&[project.rules()]).unwrap_err().to_string();
+        assert!(error.contains("fixes.yaml must be a regular file, or must not exist"), "{error}");
     }
 }

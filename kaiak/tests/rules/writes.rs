@@ -1,10 +1,12 @@
 //! Writes of a workspace: they are complete or have no effect.
 
+use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use kaiak::rules::{Operation, Proposal, Risk};
 use kaiak::workspace::{ErrorKind, MAX_FILE_BYTES, RelativePath, Workspace};
@@ -155,6 +157,94 @@ fn each_operation_of_a_proposal_is_applied() {
     assert_eq!(snapshot(&root), expected);
     assert!(Proposal::new(b.clone(), Some(b.clone()), bytes("b"), bytes("b"), Risk::Low).is_none());
     assert!(Proposal::new(b, None, None, None, Risk::Low).is_none());
+}
+
+/// Another process replaces the file again and again, by an exchange that returns the replaced content. So each content
+/// of that process must be returned by an exchange, be the `expected` of a write or a deletion, or be in the file at
+/// the end. A content that is missing was overwritten by a write that did not expect it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_change_between_the_comparison_and_the_replacement_is_not_lost() {
+    // Writes in memory take less time, so more of them meet a replacement.
+    let memory = PathBuf::from("/dev/shm");
+    let folder = if memory.is_dir() { TempDir::new_in(memory).unwrap() } else { TempDir::new().unwrap() };
+    let root = folder.path();
+    let workspace = Workspace::open_default(root).unwrap();
+    for deletes in [false, true] {
+        fs::write(root.join("file"), "other 0").unwrap();
+        let file = path(&workspace, "file");
+        let (is_done, is_deleting) = (AtomicBool::new(false), AtomicBool::new(false));
+        let (mut expected, mut written) = (BTreeSet::new(), BTreeSet::new());
+        let exchanges = thread::scope(|scope| {
+            let other = scope.spawn(|| exchange_until(root, &is_done, &is_deleting));
+            for number in 0..3_000 {
+                let Ok(old) = workspace.read(&file) else { continue };
+                is_deleting.store(deletes, Ordering::SeqCst);
+                let new = format!("own {number}");
+                let changed = if deletes {
+                    workspace.delete(&file, &old)
+                } else {
+                    workspace.write(&file, Some(&old), new.as_bytes())
+                };
+                is_deleting.store(false, Ordering::SeqCst);
+                match changed {
+                    Ok(()) => {
+                        expected.insert(String::from_utf8(old).unwrap());
+                        written.insert(new);
+                    }
+                    Err(error) => assert_eq!(error.kind(), ErrorKind::Changed, "{error}"),
+                }
+            }
+            is_done.store(true, Ordering::Relaxed);
+            other.join().unwrap()
+        });
+        let mut seen = expected.clone();
+        seen.extend(exchanges.iter().filter_map(|(_, returned)| returned.clone()));
+        seen.extend(fs::read_to_string(root.join("file")));
+        // A write that fails is undone. If the other process has replaced its content meanwhile, the newest content
+        // stays, and the content before it is neither returned nor expected.
+        let is_undone = |returned: &Option<String>| {
+            returned.as_ref().is_some_and(|returned| returned.starts_with("own") && !written.contains(returned))
+        };
+        let pairs = exchanges.iter().zip(exchanges.iter().skip(1));
+        seen.extend(pairs.filter(|(_, (_, returned))| is_undone(returned)).map(|((placed, _), _)| placed.clone()));
+        let lost: Vec<_> =
+            exchanges.iter().map(|(placed, _)| placed).filter(|placed| !seen.contains(*placed)).collect();
+        assert_eq!(lost, Vec::<&String>::new(), "deletes: {deletes}");
+        assert!(expected.iter().any(|expected| expected.starts_with("other")), "some writes succeed");
+        let names: Vec<_> = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert!(names.iter().all(|name| name == "file" || name == "next"), "{names:?}");
+    }
+}
+
+/// Replaces `file` by an exchange, again and again. If it is missing, creates it, but not while it is being deleted.
+/// Returns each new content with the content that it has replaced.
+#[cfg(target_os = "linux")]
+fn exchange_until(root: &Path, is_done: &AtomicBool, is_deleting: &AtomicBool) -> Vec<(String, Option<String>)> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    let (next, file) = (root.join("next"), root.join("file"));
+    let mut exchanges = Vec::new();
+    while !is_done.load(Ordering::Relaxed) {
+        let number = exchanges.len() + 1;
+        let content = format!("other {number}");
+        fs::write(&next, &content).unwrap();
+        let returned = loop {
+            if renameat_with(CWD, &next, CWD, &file, RenameFlags::EXCHANGE).is_ok() {
+                break Some(fs::read_to_string(&next).unwrap());
+            }
+            if !is_deleting.load(Ordering::SeqCst) && !file.exists() {
+                fs::rename(&next, &file).unwrap();
+                break None;
+            }
+        };
+        exchanges.push((content, returned));
+        // The pauses have different lengths, so that the replacements fall into each part of a write.
+        let pause = Instant::now();
+        while pause.elapsed() < Duration::from_micros(number as u64 * 7 % 400) {
+            std::hint::spin_loop();
+        }
+    }
+    exchanges
 }
 
 #[test]

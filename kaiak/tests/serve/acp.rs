@@ -256,6 +256,45 @@ fn an_agent_reads_and_writes_nothing_outside_of_its_copy() {
 }
 
 #[test]
+fn a_request_for_a_file_without_its_params_is_refused_with_the_names_of_these_params() {
+    if !has_node() {
+        return;
+    }
+    let (server, mut client) = agent("invalid-params");
+    let id = client.generate(&["servlet-import"]);
+    client.run(id);
+    let log = log(&server);
+    for (method, text) in [
+        ("fs/read_text_file", "`path` must be a string"),
+        ("fs/write_text_file", "`path` and `content` must be strings"),
+    ] {
+        let line = log.lines().find(|line| line.starts_with(method)).unwrap();
+        assert!(line.contains(text) && line.contains("-32602"), "{line}");
+    }
+}
+
+#[test]
+fn one_tool_call_is_enough_for_an_agent_with_one_tool() {
+    if !has_node() {
+        return;
+    }
+    for behaviour in ["edit", "permission", "named"] {
+        let (server, mut client) = agent(behaviour);
+        client.configure(&json!({ "tools": { "max_tool_calls": 1 } }));
+        let id = client.generate(&["servlet-import"]);
+        // The permission of `edit` is asked after its turn, and that of the other behaviours in it.
+        client.approve(true);
+        if behaviour == "named" {
+            // The tool of this agent has no diff, so its change is a question of its own.
+            client.approve(true);
+        }
+        let (_, response) = client.run(id);
+        assert_eq!(response["result"]["status"], "completed", "{behaviour}: {response}");
+        assert_eq!(server.read("src/A.java"), FIXED_SERVLET, "{behaviour}");
+    }
+}
+
+#[test]
 fn updates_before_the_session_and_after_the_turn_and_text_before_messages_do_no_harm() {
     if !has_node() {
         return;

@@ -108,6 +108,21 @@ fn a_timeout_is_answered_with_32013_and_cancels_the_turn_and_a_late_permission()
     assert_eq!(client.response(id)["result"]["status"], "completed");
 }
 
+/// The agent sends updates faster than the server handles them.
+#[test]
+fn an_agent_that_floods_does_not_delay_the_end_of_the_time() {
+    if !has_node() {
+        return;
+    }
+    let (server, mut client) = agent("flood");
+    let mut argument = fix(SESSION, &["servlet-import"]);
+    argument["options"] = json!({ "max_processing_time": 2 });
+    let id = client.command("kaiak/generate_fix", &argument);
+    let (_, response) = client.run(id);
+    assert_eq!(response["error"]["code"], -32013, "{response}");
+    assert!(log(&server).contains("session/cancel"), "{}", log(&server));
+}
+
 #[test]
 fn a_signal_answers_a_request_whose_agent_does_not_stop() {
     if !has_node() {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::harness::{Client, SESSION, Server, command, contents, folder, has_node, is_available, start, temporary};
+use crate::harness::{Client, SESSION, Server, agent_program, contents, has_node, is_available};
 
 /// Returns the path of the agent, or `None` if it is not installed.
 fn installed() -> Option<PathBuf> {
@@ -15,11 +15,7 @@ fn installed() -> Option<PathBuf> {
 }
 
 fn agent(path: &Path, options: &[&str]) -> (Server, Client) {
-    let folder = folder();
-    let mut command = command(&folder);
-    command.args(["serve", "--stdio", "--backend", "acp"]).args(options).args(["--", "node"]).arg(path);
-    command.env("TMPDIR", temporary(&folder));
-    let (server, client) = start(folder, command);
+    let (server, client) = agent_program(path, &[], options);
     server.put("config.json", "{}\n");
     (server, client)
 }

@@ -430,25 +430,36 @@ pub(crate) fn agent(behaviour: &str) -> (Server, Client) {
 
 /// Starts the server with the scripted agent and further options.
 pub(crate) fn agent_with(behaviour: &str, options: &[&str]) -> (Server, Client) {
-    let folder = folder();
-    let mut command = command(&folder);
-    command.args(["serve", "--stdio", "--backend", "acp"]).args(options).args(["--", "node"]).arg(scripted());
-    command.arg(behaviour).arg(folder.path().join("log")).env("TMPDIR", temporary(&folder));
-    let (server, client) = start(folder, command);
+    let (server, client) = agent_program(&scripted(), &[behaviour], options);
     server.put("src/A.java", SERVLET);
     (server, client)
 }
 
+/// Starts the server with an agent in Node, in an empty workspace. The last argument of the agent is the path of its
+/// log.
+pub(crate) fn agent_program(agent: &Path, arguments: &[&str], options: &[&str]) -> (Server, Client) {
+    let folder = folder();
+    let mut command = command(&folder);
+    command.args(["serve", "--stdio", "--backend", "acp"]).args(options).args(["--", "node"]).arg(agent);
+    command.args(arguments).arg(log_path(folder.path())).env("TMPDIR", temporary(&folder));
+    start(folder, command)
+}
+
 /// Creates the folder for the private copies.
-pub(crate) fn temporary(folder: &tempfile::TempDir) -> PathBuf {
+pub(crate) fn temporary(folder: &TempDir) -> PathBuf {
     let path = folder.path().join("tmp");
     fs::create_dir_all(&path).unwrap();
     path
 }
 
-/// Returns the log of the scripted agent.
+/// Returns the path of the log of an agent.
+pub(crate) fn log_path(folder: &Path) -> PathBuf {
+    folder.join("log")
+}
+
+/// Returns the log of an agent.
 pub(crate) fn log(server: &Server) -> String {
-    fs::read_to_string(server.folder.path().join("log")).unwrap_or_default()
+    fs::read_to_string(log_path(server.folder.path())).unwrap_or_default()
 }
 
 /// Returns the number of private copies.

@@ -1,5 +1,7 @@
 //! `kaiak/generate_fix` with the backend `rules`.
 
+use std::time::Instant;
+
 use serde_json::{Value, json};
 
 use crate::harness::{FIXED_SERVLET, SERVLET, SESSION, contents, fix, incident, is_time, servlet, stdio};
@@ -131,6 +133,34 @@ fn many_incidents_in_one_file_are_fixed_at_their_own_lines() {
     assert_eq!(server.read("src/a.properties"), expected);
 }
 
+/// The imports of the file are parsed once for each change, and the content is written to the disk once for all
+/// changes.
+#[test]
+fn a_thousand_incidents_in_one_file_are_fixed() {
+    let (server, mut client) = stdio();
+    let lines: String = (0..1_000).map(|number| format!("import javax.servlet.C{number};\n")).collect();
+    server.put("src/A.java", &lines);
+    let incidents: Vec<Value> = (0..1_000)
+        .map(|number| {
+            let mut incident = incident(&format!("incident-{number}"), "servlet-import");
+            incident["uri"] = json!("src/A.java");
+            incident["lineNumber"] = json!(number + 1);
+            incident
+        })
+        .collect();
+    let options = json!({ "auto_apply_safe_fixes": true });
+    let argument = json!({ "session_id": SESSION, "incidents": incidents, "options": options });
+    let start = Instant::now();
+    let id = client.command("kaiak/generate_fix", &argument);
+    let (notifications, _) = client.run(id);
+    println!("1 000 incidents in one file need {:?}", start.elapsed());
+    assert_eq!(
+        contents(&notifications, "system").pop().unwrap()["message"],
+        "1000 of 1000 incidents fixed, 0 not fixed"
+    );
+    assert_eq!(server.read("src/A.java"), lines.replace("javax", "jakarta"));
+}
+
 #[test]
 fn a_file_that_changes_while_its_question_is_open_is_not_overwritten() {
     let (server, mut client) = servlet();
@@ -148,18 +178,15 @@ fn a_file_that_changes_while_its_question_is_open_is_not_overwritten() {
 }
 
 #[test]
-fn a_request_that_needs_more_turns_or_tool_calls_than_allowed_is_answered_with_32015() {
-    for (configuration, field) in [
-        (json!({ "session": { "max_turns": 1 } }), "session.max_turns"),
-        (json!({ "tools": { "max_tool_calls": 1 } }), "tools.max_tool_calls"),
-    ] {
-        let (server, mut client) = servlet();
-        client.configure(&configuration);
-        let id = client.generate(&["by-hand", "servlet-import"]);
-        let (_, response) = client.run(id);
-        assert_eq!((&response["error"]["code"], &response["error"]["data"]["field"]), (&json!(-32015), &json!(field)));
-        assert_eq!(server.read("src/A.java"), SERVLET);
-    }
+fn max_tool_calls_has_no_effect_on_rules_because_a_fix_has_no_loop() {
+    let (server, mut client) = servlet();
+    let configured = client.configure(&json!({ "tools": { "max_tool_calls": 1 } }));
+    let warning = "tools.max_tool_calls has no effect: the backend `rules` uses no model and no extension";
+    assert_eq!(configured["warnings"], json!([warning]));
+    let id = client.generate(&["servlet-import"]);
+    client.approve(true);
+    assert_eq!(client.response(id)["result"]["status"], "completed");
+    assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
 }
 
 #[test]
@@ -186,6 +213,7 @@ fn more_incidents_than_turns_are_answered_with_32015_before_the_first_change() {
     let id = client.command("kaiak/generate_fix", &argument);
     let (_, response) = client.run(id);
     assert_eq!(response["error"]["code"], -32015, "{response}");
+    assert_eq!(response["error"]["data"]["field"], "session.max_turns");
     assert_eq!(server.read("src/A.java"), SERVLET);
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::harness::{SESSION, is_time, servlet};
+use crate::harness::{SESSION, contents, is_time, servlet};
 
 fn keys(value: &Value) -> Vec<&str> {
     value.as_object().unwrap().keys().map(String::as_str).collect()
@@ -121,14 +121,14 @@ fn k27_progress_arrives_before_the_response_and_while_the_request_waits() {
     let progress = client.notification("progress");
     assert_eq!(progress["percentage"], 0);
     client.approve(true);
-    client.response(id);
-    // Besides the end of the progress and the summary, only the tool and the proposal have sent the other
-    // notifications.
+    let (before, response) = client.run(id);
+    assert_eq!(response["result"]["status"], "completed", "{response}");
+    let percentages: Vec<_> = contents(&before, "progress").iter().map(|content| &content["percentage"]).collect();
+    assert_eq!(percentages, [&json!(100)]);
+    // No notification follows the response, up to the end of the output.
     let configured = client.command("kaiak/configure", &json!({ "configuration": {} }));
-    let (notifications, _) = client.run(configured);
-    let is_other = |message: &&Value| {
-        message["params"]["content"]["percentage"] != 100 && message["method"] != "kaiak/stream/system"
-    };
-    assert!(notifications.iter().filter(is_other).all(|message| message["method"] == "kaiak/stream/tool_call"
-        || message["method"] == "kaiak/stream/file_modification"));
+    let (mut after, _) = client.run(configured);
+    client.close();
+    after.extend(std::iter::from_fn(|| client.next()));
+    assert_eq!(after, Vec::<Value>::new());
 }

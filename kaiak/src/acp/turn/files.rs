@@ -73,6 +73,12 @@ impl Turn<'_> {
             }
         };
         self.count_file_request();
+        if let Err(error) = self.workspace.check_included(&path) {
+            self.report_failed(&path, &error).await;
+            self.has_denied = true;
+            let _ = reply.send(Err(RpcError::invalid_params(error.to_string())));
+            return;
+        }
         let permission = run.configuration.permissions.tool_permissions.of(None, tool::WRITE_FILE);
         let answer = match permission {
             Permission::Deny => Answer::Denied,

@@ -356,13 +356,19 @@ impl<'a> Turn<'a> {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             checked => checked,
         };
-        if let Err(error) = checked.and_then(|()| check_size(&proposal)) {
-            let message = format!("{path} is not changed");
-            self.error("FILE_MODIFICATION_FAILED", &message, &error.to_string(), error.remedy()).await;
+        let included = self.workspace.check_included(path);
+        if let Err(error) = included.and(checked).and_then(|()| check_size(&proposal)) {
+            self.report_failed(path, &error).await;
             return Err(error);
         }
         self.run.stream.send(Content::proposal(self.run.next_proposal_id(), &proposal, true)).await;
         Ok(())
+    }
+
+    /// Reports that a change of the agent cannot be applied or shown.
+    async fn report_failed(&mut self, path: &RelativePath, error: &WorkspaceError) {
+        let message = format!("{path} is not changed");
+        self.error("FILE_MODIFICATION_FAILED", &message, &error.to_string(), error.remedy()).await;
     }
 
     async fn report_agent_error(&mut self, error: &RpcError) {

@@ -9,7 +9,7 @@ use regex::{RegexSet, RegexSetBuilder};
 
 use super::{Hits, Place, SearchId};
 use crate::limits::{MAX_SEARCH_TIME, MAX_SET_BYTES};
-use crate::rules::java_imports::{self, Import, imports};
+use crate::rules::java_imports::{self, Import, ImportCache, imports};
 use crate::rules::ruleset::condition::Search;
 use crate::rules::ruleset::pattern::Pattern;
 use crate::rules::ruleset::{Rule, RuleSet};
@@ -128,9 +128,10 @@ impl Matcher {
         ids.extend(self.files.matches(&format!("/{path}")));
         ids.sort_unstable();
         ids.dedup();
-        let mut hits: Hits = Vec::new();
+        let (mut hits, cache) = (Hits::new(), ImportCache::default());
         let add = |hits: &mut Hits, id: SearchId, text: &str| {
-            let places = search(rules, id).map_or_else(|| Ok(Vec::new()), |one| search_places(one, path, text));
+            let places =
+                search(rules, id).map_or_else(|| Ok(Vec::new()), |one| search_places(one, path, text, None, &cache));
             let places = places.map_err(|TooSlow| rules.rule(id.rule).map(Rule::id).unwrap_or_default().to_owned())?;
             if !places.is_empty() {
                 hits.push((id, places));
@@ -174,8 +175,15 @@ fn search(rules: &RuleSet, id: SearchId) -> Option<&Search> {
     rules.rule(id.rule)?.searches.get(id.search)
 }
 
-/// Returns the places that one search finds in a file.
-pub(crate) fn search_places(search: &Search, path: &RelativePath, text: &str) -> Result<Vec<Place>, TooSlow> {
+/// Returns the places that one search finds in a file. With `line`, imports on other lines are omitted, which saves the
+/// time to compare them.
+pub(crate) fn search_places(
+    search: &Search,
+    path: &RelativePath,
+    text: &str,
+    line: Option<u32>,
+    cache: &ImportCache,
+) -> Result<Vec<Place>, TooSlow> {
     let applies = |files: &Pattern| files.matches_path(path.as_str(), path.file_name());
     let mut lines = Lines::new(text);
     let places = match search {
@@ -192,9 +200,11 @@ pub(crate) fn search_places(search: &Search, path: &RelativePath, text: &str) ->
             places
         }
         Search::Import { pattern, .. } if java_imports::is_java(path.file_name()) => {
-            let found = imports(text);
-            let found = found.iter().filter(|import| import.names().iter().any(|name| pattern.regex().is_match(name)));
-            found.map(|import| place_of_import(import, &mut lines)).collect()
+            let found = cache.imports(text);
+            let found = found.iter().map(|import| (place_of_import(import, &mut lines), import));
+            let found = found.filter(|(place, _)| line.is_none() || place.line == line);
+            let matches = |import: &Import| import.names().iter().any(|name| pattern.regex().is_match(name));
+            found.filter(|(_, import)| matches(import)).map(|(place, _)| place).collect()
         }
         _ => Vec::new(),
     };

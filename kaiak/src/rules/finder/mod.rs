@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 pub use self::incident::{Incident, Severity};
-pub(crate) use self::matcher::{Matcher, search_places};
+pub(crate) use self::matcher::{Matcher, TooSlow, search_places};
+use super::java_imports::ImportCache;
 use super::ruleset::{Rule, RuleSet};
 use crate::workspace::{ErrorKind, RelativePath, Workspace, WorkspaceError};
 
@@ -200,11 +201,23 @@ pub(crate) fn too_slow(path: &RelativePath, rule: &str) -> WorkspaceError {
     WorkspaceError::new(ErrorKind::TooSlow, path.as_str(), message)
 }
 
-/// Returns the places of some searches of one rule in one file. A search that takes too long finds no place.
-pub(crate) fn places_of_rule(rule: &Rule, searches: &[usize], path: &RelativePath, text: &str) -> Vec<Place> {
-    let searches = searches.iter().filter_map(|index| rule.searches.get(*index));
-    let mut places: Vec<_> = searches.filter_map(|search| search_places(search, path, text).ok()).flatten().collect();
+/// Returns the places of some searches of one rule in one file. With `line`, places on other lines may be omitted.
+///
+/// # Errors
+/// If a search takes too long.
+pub(crate) fn places_of_rule(
+    rule: &Rule,
+    searches: &[usize],
+    path: &RelativePath,
+    text: &str,
+    line: Option<u32>,
+    cache: &ImportCache,
+) -> Result<Vec<Place>, TooSlow> {
+    let mut places = Vec::new();
+    for search in searches.iter().filter_map(|index| rule.searches.get(*index)) {
+        places.append(&mut search_places(search, path, text, line, cache)?);
+    }
     places.sort_by_key(|place| (place.range.start, place.range.end));
     places.dedup();
-    places
+    Ok(places)
 }

@@ -5,12 +5,17 @@ use std::ops::Range;
 
 use regex::Regex;
 
+use super::template::{Template, TooLarge};
 use super::{Action, FixOptions, Move, Risk};
-use crate::rules::finder::{Place, places_of_rule};
-use crate::rules::java_imports::{Import, imports};
+use crate::limits::{MAX_FILE_BYTES, MAX_PATH_CHARACTERS};
+use crate::rules::finder::{Place, TooSlow, places_of_rule};
+use crate::rules::java_imports::{Import, ImportCache};
 use crate::rules::java_names::{Fate, fate};
 use crate::rules::ruleset::Rule;
 use crate::workspace::RelativePath;
+
+/// Maximum bytes of a text after a fix. The size is checked while the text grows.
+const MAX_BYTES: usize = MAX_FILE_BYTES as usize;
 
 /// The result of the fixes of one rule in one file.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,6 +30,27 @@ pub(super) struct Fixed {
     pub(super) left: BTreeMap<Option<u32>, String>,
 }
 
+/// The reason for which the fixes of a rule in one file were not computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EditError {
+    /// The text would have more than [`MAX_BYTES`].
+    TooLarge,
+    /// A search takes too long.
+    TooSlow,
+}
+
+impl From<TooLarge> for EditError {
+    fn from(_: TooLarge) -> Self {
+        Self::TooLarge
+    }
+}
+
+impl From<TooSlow> for EditError {
+    fn from(_: TooSlow) -> Self {
+        Self::TooSlow
+    }
+}
+
 /// A rule whose places are fixed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Subject<'a> {
@@ -34,32 +60,40 @@ pub(super) struct Subject<'a> {
     /// The only line whose places are fixed, or `None` for all lines.
     pub(super) line: Option<u32>,
     pub(super) options: FixOptions,
+    pub(super) cache: &'a ImportCache,
 }
 
 impl Subject<'_> {
-    fn places(self, path: &RelativePath, text: &str) -> Vec<Place> {
-        places_of_rule(self.rule, self.searches, path, text)
+    /// Returns the places of the rule. With `line`, places on other lines may be omitted.
+    fn places(self, path: &RelativePath, text: &str, line: Option<u32>) -> Result<Vec<Place>, TooSlow> {
+        places_of_rule(self.rule, self.searches, path, text, line, self.cache)
     }
 }
 
 /// Fixes the places of a rule in `text`. If the fixes would change their own result once more, nothing is changed.
-pub(super) fn fix(subject: Subject<'_>, path: &RelativePath, text: &str) -> Fixed {
+///
+/// # Errors
+/// If the text would be too large, or a search takes too long.
+pub(super) fn fix(subject: Subject<'_>, path: &RelativePath, text: &str) -> Result<Fixed, EditError> {
     let Subject { rule, line, .. } = subject;
-    let once = fix_once(subject, path, text);
+    let once = fix_once(subject, path, text)?;
     if once.risk.is_none() {
-        return once;
+        return Ok(once);
     }
-    let twice = fix_once(subject, &once.path, &once.text);
     // Deleted lines move the lines after them, so a second run on the same line may find another place.
     let deletes = rule.fixes.iter().any(|fix| matches!(fix.action, Action::DeleteLines));
-    if (deletes && line.is_some()) || (twice.text == once.text && twice.path == once.path) {
-        return once;
+    if deletes && line.is_some() {
+        return Ok(once);
+    }
+    let twice = fix_once(subject, &once.path, &once.text);
+    if twice.is_ok_and(|twice| twice.text == once.text && twice.path == once.path) {
+        return Ok(once);
     }
     let reason = "the fix would change its own result again".to_owned();
-    let lines = once.left.keys().copied().chain(subject.places(path, text).into_iter().map(|place| place.line));
+    let lines = once.left.keys().copied().chain(subject.places(path, text, line)?.into_iter().map(|place| place.line));
     let lines = lines.filter(|one| line.is_none() || *one == line);
     let left = lines.map(|line| (line, reason.clone())).collect();
-    Fixed { left, ..Fixed::unchanged(path, text) }
+    Ok(Fixed { left, ..Fixed::unchanged(path, text) })
 }
 
 impl Fixed {
@@ -69,55 +103,67 @@ impl Fixed {
     }
 }
 
-fn fix_once(subject: Subject<'_>, path: &RelativePath, text: &str) -> Fixed {
-    let Subject { rule, line, options, .. } = subject;
+fn fix_once(subject: Subject<'_>, path: &RelativePath, text: &str) -> Result<Fixed, EditError> {
+    let Subject { rule, line, options, cache, .. } = subject;
     let is_wanted = |place: &Place| line.is_none() || place.line == line || place.line.is_none();
-    let mut places: Vec<_> = subject.places(path, text).into_iter().filter(is_wanted).collect();
+    let mut places: Vec<_> = subject.places(path, text, line)?.into_iter().filter(is_wanted).collect();
     let mut fixed = Fixed::unchanged(path, text);
     if places.is_empty() {
-        return fixed;
+        return Ok(fixed);
     }
     // The lines of each place. A place without a line has none.
     let found: Vec<(Option<u32>, BTreeSet<u32>)> =
         places.iter().map(|place| (place.line, lines_of(text, place))).collect();
-    let numbers: BTreeSet<u32> = found.iter().flat_map(|(_, lines)| lines).copied().collect();
+    let mut numbers: BTreeSet<u32> = found.iter().flat_map(|(_, lines)| lines).copied().collect();
     let mut reasons: BTreeMap<u32, String> = BTreeMap::new();
-    let mut is_renamed = false;
+    let (mut is_renamed, mut is_name_too_long) = (false, false);
     for (index, fix) in rule.fixes.iter().enumerate() {
         if index > 0 {
             // Earlier fixes have moved the places within their lines.
-            places = subject.places(path, &fixed.text);
+            places = subject.places(path, &fixed.text, None)?;
             places.retain(|place| place.line.is_some_and(|line| numbers.contains(&line)));
         }
         let edits = match &fix.action {
-            Action::RenameImport(moves) => rename_imports(&fixed.text, &places, moves, options, &mut reasons),
+            Action::RenameImport(moves) => {
+                rename_imports(&cache.imports(&fixed.text), &places, moves, options, &mut reasons)
+            }
             Action::ReplaceInMatches { text, with } => replace_in_matches(&fixed.text, &places, text, with),
             Action::ReplaceInLines { pattern, with } => replace_in_lines(&fixed.text, &numbers, pattern, with),
-            Action::DeleteLines => delete_lines(&fixed.text, &numbers),
+            // The lines after a deleted line get other numbers, so no later fix may use these numbers.
+            Action::DeleteLines => delete_lines(&fixed.text, &std::mem::take(&mut numbers)),
             Action::RenameFile { pattern, with } => {
-                let name = pattern.replace(fixed.path.file_name(), &**with).into_owned();
-                if let Some(renamed) = fixed.path.sibling(&name).filter(|renamed| *renamed != fixed.path) {
+                let name = with.replace(pattern, fixed.path.file_name(), Some(1), MAX_PATH_CHARACTERS);
+                is_name_too_long |= name.is_err();
+                let renamed = name.ok().flatten().and_then(|name| fixed.path.sibling(&name));
+                if let Some(renamed) = renamed.filter(|renamed| *renamed != fixed.path) {
                     (fixed.path, is_renamed) = (renamed, true);
                     fixed.risk = fixed.risk.max(Some(fix.risk));
                 }
                 continue;
             }
-        };
+        }?;
         if !edits.is_empty() {
             fixed.risk = fixed.risk.max(Some(fix.risk));
             fixed.changed.extend(edits.iter().map(|edit| edit.line));
             fixed.text = apply(&fixed.text, edits);
+            if fixed.text.len() > MAX_BYTES {
+                return Err(EditError::TooLarge);
+            }
         }
     }
     for (line, lines) in found {
         if is_renamed || !lines.is_disjoint(&fixed.changed) {
             continue;
         }
+        let default = if is_name_too_long {
+            "the new name of the file is too long"
+        } else {
+            "the fix of the rule does not apply to this text"
+        };
         let reason = line.and_then(|line| reasons.remove(&line));
-        let reason = reason.unwrap_or_else(|| "the fix of the rule does not apply to this text".to_owned());
-        fixed.left.entry(line).or_insert(reason);
+        fixed.left.entry(line).or_insert_with(|| reason.unwrap_or_else(|| default.to_owned()));
     }
-    fixed
+    Ok(fixed)
 }
 
 /// Returns the numbers of the lines of a place.
@@ -136,6 +182,29 @@ struct Edit {
     with: String,
 }
 
+/// Edits whose replacements have at most [`MAX_BYTES`] together.
+#[derive(Default)]
+struct Edits {
+    list: Vec<Edit>,
+    bytes: usize,
+}
+
+impl Edits {
+    fn push(&mut self, edit: Edit) -> Result<(), TooLarge> {
+        self.bytes += edit.with.len();
+        if self.bytes > MAX_BYTES {
+            return Err(TooLarge);
+        }
+        self.list.push(edit);
+        Ok(())
+    }
+
+    /// Returns the bytes that a further replacement may have.
+    const fn rest(&self) -> usize {
+        MAX_BYTES - self.bytes
+    }
+}
+
 /// Applies edits. An edit that overlaps an earlier edit is ignored.
 fn apply(text: &str, mut edits: Vec<Edit>) -> String {
     edits.sort_by_key(|edit| edit.range.start);
@@ -152,29 +221,29 @@ fn apply(text: &str, mut edits: Vec<Edit>) -> String {
 }
 
 fn rename_imports(
-    text: &str,
+    imports: &[Import],
     places: &[Place],
     moves: &[Move],
     options: FixOptions,
     reasons: &mut BTreeMap<u32, String>,
-) -> Vec<Edit> {
+) -> Result<Vec<Edit>, TooLarge> {
     let starts: BTreeMap<usize, u32> =
         places.iter().filter_map(|place| Some((place.range.start, place.line?))).collect();
-    let mut edits = Vec::new();
-    for import in imports(text) {
+    let mut edits = Edits::default();
+    for import in imports {
         let Some(line) = starts.get(&import.start()) else { continue };
-        match new_name(&import, moves, options) {
+        match new_name(import, moves, options) {
             Ok((count, to)) => {
                 let last = count.checked_sub(1).and_then(|last| import.parts.get(last));
                 let Some(last) = last else { continue };
-                edits.push(Edit { line: *line, range: import.start()..last.end, with: to });
+                edits.push(Edit { line: *line, range: import.start()..last.end, with: to })?;
             }
             Err(reason) => {
                 reasons.insert(*line, reason);
             }
         }
     }
-    edits
+    Ok(edits.list)
 }
 
 /// Returns the number of parts of an import that are replaced, and their new name. An error is the reason for which the
@@ -220,35 +289,43 @@ fn rest<'a>(name: &'a str, prefix: &str) -> Option<&'a str> {
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix('.') }
 }
 
-fn replace_in_matches(text: &str, places: &[Place], from: &str, with: &str) -> Vec<Edit> {
-    let mut edits = Vec::new();
+fn replace_in_matches(text: &str, places: &[Place], from: &str, with: &str) -> Result<Vec<Edit>, TooLarge> {
+    let mut edits = Edits::default();
     for place in places {
         let found = text.get(place.range.clone()).unwrap_or_default();
-        if let Some(line) = place.line.filter(|_| found.contains(from)) {
-            edits.push(Edit { line, range: place.range.clone(), with: found.replace(from, with) });
+        let count = found.matches(from).count();
+        let Some(line) = place.line.filter(|_| count > 0) else { continue };
+        if count.saturating_mul(with.len()) > edits.rest() {
+            return Err(TooLarge);
         }
+        edits.push(Edit { line, range: place.range.clone(), with: found.replace(from, with) })?;
     }
-    edits
+    Ok(edits.list)
 }
 
-fn replace_in_lines(text: &str, numbers: &BTreeSet<u32>, pattern: &Regex, with: &str) -> Vec<Edit> {
-    let mut edits = Vec::new();
+fn replace_in_lines(
+    text: &str,
+    numbers: &BTreeSet<u32>,
+    pattern: &Regex,
+    with: &Template,
+) -> Result<Vec<Edit>, TooLarge> {
+    let mut edits = Edits::default();
     for (line, range) in lines(text) {
         if !numbers.contains(&line) {
             continue;
         }
         let content = text.get(range.clone()).unwrap_or_default().trim_end_matches(['\n', '\r']);
-        let replaced = pattern.replace_all(content, with);
-        if replaced != content {
-            edits.push(Edit { line, range: range.start..range.start + content.len(), with: replaced.into_owned() });
+        let replaced = with.replace(pattern, content, None, edits.rest())?;
+        if let Some(with) = replaced.filter(|replaced| replaced != content) {
+            edits.push(Edit { line, range: range.start..range.start + content.len(), with })?;
         }
     }
-    edits
+    Ok(edits.list)
 }
 
 /// Deletes lines with their line ends. If the last line of the text has no line end and is deleted, the last kept line
 /// loses its line end. So the text still has no line end at its end.
-fn delete_lines(text: &str, numbers: &BTreeSet<u32>) -> Vec<Edit> {
+fn delete_lines(text: &str, numbers: &BTreeSet<u32>) -> Result<Vec<Edit>, TooLarge> {
     let mut edits: Vec<Edit> = Vec::new();
     let mut kept_end = None;
     for (line, range) in lines(text) {
@@ -266,13 +343,15 @@ fn delete_lines(text: &str, numbers: &BTreeSet<u32>) -> Vec<Edit> {
             }
         }
     }
-    edits
+    Ok(edits)
 }
 
-/// Returns the number of each line, from 1, and its range with its end.
+/// Returns the number of each line, from 1, and its range with its end. A byte order mark is not a part of the first
+/// line.
 fn lines(text: &str) -> impl Iterator<Item = (u32, Range<usize>)> {
-    let mut start = 0;
-    text.split_inclusive('\n').zip(1..).map(move |(line, number)| {
+    let without_mark = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut start = text.len() - without_mark.len();
+    without_mark.split_inclusive('\n').zip(1..).map(move |(line, number)| {
         let range = start..start + line.len();
         start = range.end;
         (number, range)
@@ -282,6 +361,7 @@ fn lines(text: &str) -> impl Iterator<Item = (u32, Range<usize>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::java_imports::imports;
 
     fn import(text: &str) -> Import {
         imports(text).remove(0)
@@ -327,11 +407,16 @@ mod tests {
 
     #[test]
     fn deleted_lines_leave_the_end_of_the_file_as_it_was() {
-        let delete = |text: &str, numbers: &[u32]| apply(text, delete_lines(text, &numbers.iter().copied().collect()));
+        let delete = |text: &str, numbers: &[u32]| {
+            apply(text, delete_lines(text, &numbers.iter().copied().collect()).unwrap_or_default())
+        };
         assert_eq!(delete("a\r\nb\r\nc", &[2]), "a\r\nc");
         assert_eq!(delete("a\r\nb\r\nc", &[3]), "a\r\nb");
         assert_eq!(delete("a\nb\nc", &[2, 3]), "a");
         assert_eq!(delete("a\nb\nc\n", &[2, 3]), "a\n");
         assert_eq!(delete("a\nb", &[1, 2]), "");
+        assert_eq!(delete("\u{feff}a\r\nb", &[1]), "\u{feff}b");
+        assert_eq!(delete("\u{feff}a\nb", &[2]), "\u{feff}a");
+        assert_eq!(delete("\u{feff}a", &[1]), "\u{feff}");
     }
 }

@@ -4,12 +4,15 @@ mod diff;
 mod edit;
 mod plan;
 mod proposal;
+mod template;
 
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::plan::SelectedRule;
 pub use self::plan::{FixError, FixOptions, FixPlan, Left, Target, plan_fix};
 pub use self::proposal::{Operation, Proposal};
+pub(crate) use self::template::Template;
 
 /// The risk of a fix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -37,13 +40,13 @@ pub(crate) enum Action {
     /// Renames the imports that the rule has found.
     RenameImport(Vec<Move>),
     /// Replaces text in the lines that the rule has found.
-    ReplaceInLines { pattern: Regex, with: String },
+    ReplaceInLines { pattern: Regex, with: Template },
     /// Replaces `text` within each text that the rule has found.
     ReplaceInMatches { text: String, with: String },
     /// Deletes the lines that the rule has found.
     DeleteLines,
     /// Renames the file. The pattern is for the name of the file without its folders.
-    RenameFile { pattern: Regex, with: String },
+    RenameFile { pattern: Regex, with: Template },
 }
 
 /// The move of a class, or of a package with all packages below it.

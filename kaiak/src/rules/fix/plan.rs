@@ -5,10 +5,11 @@ use std::error::Error;
 use std::fmt::{self, Display};
 
 use super::Risk;
-use super::edit::{self, Fixed, Subject};
+use super::edit::{self, EditError, Fixed, Subject};
 use super::proposal::Proposal;
-use crate::limits::MAX_PASSES;
+use crate::limits::{MAX_FILE_BYTES, MAX_PASSES};
 use crate::rules::finder::{scan_files, too_slow};
+use crate::rules::java_imports::ImportCache;
 use crate::rules::ruleset::{Rule, RuleSet};
 use crate::workspace::{ErrorKind, RelativePath, Workspace, WorkspaceError};
 
@@ -120,19 +121,51 @@ pub fn plan_fix(
     target: Target<'_>,
     options: FixOptions,
 ) -> Result<FixPlan, FixError> {
-    let selected = rules.select(|rule| rule.id() == target.rule_id);
-    if selected.rules().len() == 0 {
-        return Err(FixError::UnknownRule(target.rule_id.to_owned()));
+    SelectedRule::new(rules, target.rule_id)?.plan(workspace, target.uri, target.line, options)
+}
+
+/// A rule with a fix. Its patterns are compiled once for all plans.
+#[derive(Debug)]
+pub(crate) struct SelectedRule {
+    /// The set with only this rule.
+    rules: RuleSet,
+    cache: ImportCache,
+}
+
+impl SelectedRule {
+    /// Selects a rule.
+    ///
+    /// # Errors
+    /// If the rule is unknown or has no mechanical fix.
+    pub(crate) fn new(rules: &RuleSet, id: &str) -> Result<Self, FixError> {
+        let selected = rules.select(|rule| rule.id() == id);
+        if selected.rules().len() == 0 {
+            return Err(FixError::UnknownRule(id.to_owned()));
+        }
+        if !selected.rules().any(Rule::has_fix) {
+            return Err(FixError::NoMechanicalFix(id.to_owned()));
+        }
+        Ok(Self { rules: selected, cache: ImportCache::default() })
     }
-    if !selected.rules().any(Rule::has_fix) {
-        return Err(FixError::NoMechanicalFix(target.rule_id.to_owned()));
+
+    /// Plans the fix of the rule, see [`plan_fix`].
+    ///
+    /// # Errors
+    /// If the workspace or the file cannot be read.
+    pub(crate) fn plan(
+        &self,
+        workspace: &Workspace,
+        uri: Option<&str>,
+        line: Option<u32>,
+        options: FixOptions,
+    ) -> Result<FixPlan, FixError> {
+        let only = uri.map(|uri| workspace.resolve(uri)).transpose()?;
+        if let Some(path) = &only {
+            workspace.check_included(path)?;
+            workspace.check_file(path)?;
+        }
+        Ok(plan(&self.rules, workspace, only.as_ref(), line, options, &self.cache)?)
     }
-    let only = target.uri.map(|uri| workspace.resolve(uri)).transpose()?;
-    if let Some(path) = &only {
-        workspace.check_included(path)?;
-        workspace.check_file(path)?;
-    }
-    Ok(plan(&selected, workspace, only.as_ref(), target.line, options)?)
 }
 
 impl FixPlan {
@@ -142,7 +175,7 @@ impl FixPlan {
     /// # Errors
     /// If the root of the workspace cannot be read.
     pub fn of_all_rules(rules: &RuleSet, workspace: &Workspace, options: FixOptions) -> Result<Self, WorkspaceError> {
-        plan(rules, workspace, None, None, options)
+        plan(rules, workspace, None, None, options, &ImportCache::default())
     }
 }
 
@@ -159,14 +192,15 @@ fn plan(
     only: Option<&RelativePath>,
     line: Option<u32>,
     options: FixOptions,
+    cache: &ImportCache,
 ) -> Result<FixPlan, WorkspaceError> {
-    let mut plan = FixPlan::default();
     // A condition such as `and` depends on all files.
     let is_local = rules.rules().all(|rule| rule.condition.is_alternative());
-    let files = match only {
-        Some(path) if is_local => vec![path.clone()],
-        _ => workspace.files(&mut plan.problems)?,
-    };
+    if let Some(path) = only.filter(|_| is_local) {
+        return plan_file(rules, workspace, path, line, options, cache);
+    }
+    let mut plan = FixPlan::default();
+    let files = workspace.files(&mut plan.problems)?;
     let scans = scan_files(rules, workspace, &files, |path, text, hits| {
         let searches: BTreeSet<_> = hits.into_iter().map(|(id, _)| (id.rule, id.search)).collect();
         Some((path.clone(), text.map(str::to_owned), searches))
@@ -210,8 +244,52 @@ fn plan(
                 continue;
             }
         };
-        fix_file(rules, Found { path, text, rules: found }, &active, line, options, &mut plan);
+        fix_file(rules, Found { path, text, rules: found }, &active, line, options, cache, &mut plan);
     }
+    check_proposals(workspace, &mut plan);
+    Ok(plan)
+}
+
+/// Plans the fixes of rules whose conditions depend only on one file.
+fn plan_file(
+    rules: &RuleSet,
+    workspace: &Workspace,
+    path: &RelativePath,
+    line: Option<u32>,
+    options: FixOptions,
+    cache: &ImportCache,
+) -> Result<FixPlan, WorkspaceError> {
+    let mut plan = FixPlan::default();
+    let matcher = rules.matcher();
+    let interest = matcher.interest(rules, path);
+    // Rules that search only paths may find a file whose text cannot be read.
+    let has_places = interest.needs_text() || matcher.hits(rules, &interest, None).is_ok_and(|hits| !hits.is_empty());
+    if !has_places {
+        return Ok(plan);
+    }
+    let text = match workspace.read_text(path) {
+        Ok(text) => text,
+        // The file was deleted after its check.
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(plan),
+        Err(error) => return Err(error),
+    };
+    let active: BTreeMap<usize, Vec<usize>> = rules
+        .rules()
+        .enumerate()
+        .filter(|(_, rule)| rule.has_fix())
+        .map(|(index, rule)| (index, rule.condition.reported(&|_| true)))
+        .collect();
+    let found = Found { path: path.clone(), text, rules: active.keys().copied().collect() };
+    fix_file(rules, found, &active, line, options, cache, &mut plan);
+    if let Some(problem) = plan.problems.pop() {
+        return Err(problem);
+    }
+    check_proposals(workspace, &mut plan);
+    Ok(plan)
+}
+
+/// Removes the proposals that cannot be executed.
+fn check_proposals(workspace: &Workspace, plan: &mut FixPlan) {
     let mut new_paths = BTreeSet::new();
     for proposal in std::mem::take(&mut plan.proposals) {
         let is_taken = proposal.new_path.as_ref().is_some_and(|path| !new_paths.insert(path.clone()));
@@ -224,7 +302,6 @@ fn plan(
             Ok(()) => plan.proposals.push(proposal),
         }
     }
-    Ok(plan)
 }
 
 /// Applies the rules to one file until nothing changes.
@@ -234,6 +311,7 @@ fn fix_file(
     active: &BTreeMap<usize, Vec<usize>>,
     line: Option<u32>,
     options: FixOptions,
+    cache: &ImportCache,
     plan: &mut FixPlan,
 ) {
     let (mut path, mut text) = (found.path.clone(), found.text.clone());
@@ -246,9 +324,20 @@ fn fix_file(
         let mut has_changed = false;
         for index in &indices {
             let (Some(rule), Some(searches)) = (rules.rule(*index), active.get(index)) else { continue };
-            let subject = Subject { rule, searches, line, options };
-            let Fixed { text: new_text, path: new_path, risk: new_risk, changed, left: lines } =
-                edit::fix(subject, &path, &text);
+            let subject = Subject { rule, searches, line, options, cache };
+            let result = match edit::fix(subject, &path, &text) {
+                Ok(result) => result,
+                Err(EditError::TooSlow) => {
+                    plan.problems.push(too_slow(&found.path, rule.id()));
+                    return;
+                }
+                Err(EditError::TooLarge) => {
+                    let message = format!("the new content must have at most {MAX_FILE_BYTES} bytes, got more");
+                    plan.blocked.push(WorkspaceError::new(ErrorKind::TooLarge, found.path.as_str(), message));
+                    return;
+                }
+            };
+            let Fixed { text: new_text, path: new_path, risk: new_risk, changed, left: lines } = result;
             for (line, reason) in lines {
                 let is_changed = line.is_some_and(|line| fixed.contains(&(*index, line)));
                 let reason = if is_changed { "the rule finds this place again after its fix" } else { &reason };

@@ -92,7 +92,7 @@ fn pair(from: &str, to: &str) -> Option<(String, String)> {
         (Some((from, rest)), Some((to, other))) if rest == other => (from, to),
         _ => return None,
     };
-    let is_useful = !from.is_empty() && !to.is_empty() && from != to && !to.contains(['\n', '\r']);
+    let is_useful = !from.is_empty() && !to.is_empty() && from != to && !to.contains(['\n', '\r', '\0']);
     is_useful.then_some((from, to))
 }
 

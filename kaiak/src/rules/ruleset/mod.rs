@@ -2,29 +2,28 @@
 
 pub(crate) mod condition;
 mod derive;
+mod files;
 pub(crate) mod pattern;
 mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fmt::{self, Display};
-use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use regex::Regex;
-use rustix::fs::OFlags;
 use serde::Deserialize;
 use yaml_serde::Value;
 
 use self::condition::{Condition, Search};
+use self::files::{Collection, open};
 use self::pattern::Pattern;
 use super::finder::Matcher;
 use super::fix::Fix;
 
-use crate::limits::{MAX_ID_CHARACTERS, MAX_REASON_CHARACTERS, MAX_RULE_FILE_BYTES, MAX_RULE_FOLDER_DEPTH};
+use crate::limits::{MAX_ID_CHARACTERS, MAX_REASON_CHARACTERS, MAX_RULE_FILE_BYTES};
 
 /// The name of the file that describes a set. It contains no rules.
 const DESCRIPTION: &str = "ruleset.yaml";
@@ -175,22 +174,22 @@ impl RuleSet {
     /// its description states a replacement, see [`Rule::has_fix`].
     ///
     /// A rule that is invalid, or that needs another provider, is skipped with a warning. In a folder, a pipe or a link
-    /// without a target that has the name of a file of rules is skipped with a warning, too.
+    /// without a target that has the name of a file of rules is skipped with a warning, too. A file to which several
+    /// paths or links lead is read once.
     ///
     /// # Errors
-    /// If one of the paths cannot be read, or is neither a folder nor a regular file.
+    /// If one of the paths cannot be read, or is neither a folder nor a regular file, or if a `fixes.yaml` is not a
+    /// regular file.
     pub fn load(paths: &[PathBuf]) -> Result<(Self, Vec<Warning>), LoadError> {
-        let mut loader = Loader::default();
-        let mut files = Vec::new();
+        let (mut loader, mut collection) = (Loader::default(), Collection::default());
         for path in paths {
-            let known = files.len();
-            collect(path, 0, &mut files, &mut loader).map_err(|error| LoadError { path: path.clone(), error })?;
-            if files.len() == known {
+            let has_files = collection.add(path, &mut loader);
+            if !has_files.map_err(|error| LoadError { path: path.clone(), error })? {
                 loader.warn(path, None, "the folder has no file of rules: no `.yaml`, and no `.yml`".to_owned());
             }
         }
+        let mut files = collection.files;
         files.sort();
-        files.dedup();
         for file in &files {
             loader.read(file).map_err(|error| LoadError { path: file.clone(), error })?;
         }
@@ -229,56 +228,6 @@ impl RuleSet {
     pub(crate) fn matcher(&self) -> &Matcher {
         &self.matcher
     }
-}
-
-/// Appends the files of rules at `path`. The path itself may have any name; files in folders end in `.yaml` or `.yml`.
-fn collect(path: &Path, depth: usize, files: &mut Vec<PathBuf>, loader: &mut Loader) -> io::Result<()> {
-    let metadata = fs::metadata(path)?;
-    if !metadata.is_dir() {
-        if !metadata.is_file() {
-            return Err(not_regular());
-        }
-        files.push(path.to_owned());
-        return Ok(());
-    }
-    for entry in fs::read_dir(path)? {
-        let entry = entry?;
-        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
-        let stem = name.strip_suffix(".yaml").or_else(|| name.strip_suffix(".yml"));
-        let is_wanted = stem.is_some_and(|stem| !stem.ends_with(".test")) && name != DESCRIPTION;
-        // `metadata` follows links.
-        match fs::metadata(&path) {
-            Ok(metadata) if metadata.is_dir() => {
-                if name == "tests" || name.starts_with('.') {
-                    continue;
-                }
-                if depth >= MAX_RULE_FOLDER_DEPTH {
-                    let reason =
-                        format!("the folder is skipped: it must be at most {MAX_RULE_FOLDER_DEPTH} folders deep");
-                    loader.warn(&path, None, reason);
-                    continue;
-                }
-                collect(&path, depth + 1, files, loader)?;
-            }
-            Ok(metadata) if is_wanted && metadata.is_file() => files.push(path),
-            Ok(_) if is_wanted => loader.warn(&path, None, format!("the file is skipped: {}", not_regular())),
-            Err(error) if is_wanted => loader.warn(&path, None, format!("the file is skipped: {error}")),
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-fn not_regular() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, "it must be a regular file")
-}
-
-/// Opens a regular file. The check precedes the first read, because a read of a pipe waits for its writer.
-fn open(file: &Path) -> io::Result<File> {
-    // `O_NONBLOCK` has no effect on regular files.
-    let flags = OFlags::NONBLOCK.union(OFlags::NOCTTY).bits();
-    let opened = OpenOptions::new().read(true).custom_flags(flags.cast_signed()).open(file)?;
-    if opened.metadata()?.is_file() { Ok(opened) } else { Err(not_regular()) }
 }
 
 /// Returns the beginning of an invalid value, or of its error, which may repeat the whole value.
@@ -327,7 +276,8 @@ impl Loader {
             return Ok(());
         }
         let text = String::from_utf8(bytes).map_err(|_| "it must be UTF-8".to_owned());
-        let list = match text.and_then(|text| parse_list(&text)) {
+        // Some editors write a byte order mark.
+        let list = match text.and_then(|text| parse_list(text.strip_prefix('\u{feff}').unwrap_or(&text))) {
             Ok(list) => list,
             Err(reason) => {
                 self.warn(file, None, format!("the file is skipped: {reason}"));

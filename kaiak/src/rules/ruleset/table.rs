@@ -8,7 +8,7 @@ use yaml_serde::Value;
 
 use super::brief;
 use crate::limits::MAX_FIX_PATTERN_BYTES;
-use crate::rules::fix::{Action, Fix, Move, Risk};
+use crate::rules::fix::{Action, Fix, Move, Risk, Template};
 
 /// The fixes of rules by the ids of the rules.
 pub(super) type Table = BTreeMap<String, Vec<Fix>>;
@@ -110,57 +110,38 @@ impl RawFix {
 }
 
 impl Replace {
-    /// Returns the pattern, and the replacement with references such as `${1}` to the groups of the pattern.
-    fn compile(self) -> Result<(Regex, String), String> {
-        let (pattern, with) = match (self.text, self.pattern) {
-            (Some(text), None) => (regex::escape(&text), self.with.replace('$', "$$")),
-            (None, Some(pattern)) => (pattern, self.with),
+    /// Returns the pattern and the replacement.
+    fn compile(self) -> Result<(Regex, Template), String> {
+        if self.with.contains(['\n', '\r']) {
+            return Err("`with` must not contain line ends".to_owned());
+        }
+        if self.with.contains('\0') {
+            return Err("`with` must not contain NUL, because a file with NUL is binary".to_owned());
+        }
+        let pattern = match (&self.text, &self.pattern) {
+            (Some(text), None) => regex::escape(text),
+            (None, Some(pattern)) => pattern.clone(),
             _ => return Err("a replacement must have `text` or `pattern`".to_owned()),
         };
         let regex = RegexBuilder::new(&pattern).size_limit(MAX_FIX_PATTERN_BYTES).build();
         let regex = regex.map_err(|error| format!("`pattern` must be a regular expression: {}", brief(&error)))?;
-        if let Some(name) = missing_group(&regex, &with) {
-            let name = brief(&name);
-            return Err(format!(
-                "each reference in `with` must name a group of `pattern`, got `{name}`; write `${{1}}` before a letter, \
-                 and `$$` for a `$`"
-            ));
-        }
         if regex.is_match("") {
             return Err("`pattern` must not match an empty text".to_owned());
         }
-        if with.contains(['\n', '\r']) {
-            return Err("`with` must not contain line ends".to_owned());
-        }
+        let with = if self.text.is_some() {
+            Template::literal(self.with)
+        } else {
+            let invalid = |name: &str| {
+                let name = brief(&name);
+                format!(
+                    "each reference in `with` must name a group of `pattern`, got `{name}`; write `${{1}}` before a \
+                     letter, and `$$` for a `$`"
+                )
+            };
+            Template::parse(&regex, &self.with).map_err(invalid)?
+        };
         Ok((regex, with))
     }
-}
-
-/// Returns the first reference in a replacement that names no group of the pattern. The crate `regex` replaces such a
-/// reference with nothing.
-fn missing_group<'a>(regex: &Regex, with: &'a str) -> Option<&'a str> {
-    let is_group = |name: &str| match name.parse::<usize>() {
-        Ok(number) => number < regex.captures_len(),
-        Err(_) => regex.capture_names().flatten().any(|known| known == name),
-    };
-    let mut rest = with;
-    while let Some((_, after)) = rest.split_once('$') {
-        let is_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
-        let braced = after.strip_prefix('{').and_then(|braced| braced.split_once('}'));
-        let name = braced
-            .map_or_else(|| after.split(|character| !is_name(character)).next().unwrap_or_default(), |(name, _)| name);
-        rest = match (after.strip_prefix('$'), braced) {
-            (Some(after), _) => after,
-            (None, Some((_, after))) => after,
-            (None, None) => after.get(name.len()..).unwrap_or_default(),
-        };
-        // A `$` before another character is a `$`.
-        let is_reference = !after.starts_with('$') && (braced.is_some() || !name.is_empty());
-        if is_reference && !is_group(name) {
-            return Some(name);
-        }
-    }
-    None
 }
 
 /// Returns whether a text consists of identifiers with dots between them.

@@ -4,7 +4,17 @@
 //
 // BEHAVIOUR selects one of the `turns`, or a fault outside of turns. If the working directory contains a file `fine`,
 // each turn has the behaviour `answer`. The agent appends the prompts and the answers of its client to the file LOG.
-import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  appendFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createInterface } from "node:readline";
 
 const [behaviour, log] = process.argv.slice(2);
@@ -43,7 +53,89 @@ const FILE = "src/A.java";
 const fixed = () => readFileSync(FILE, "utf8").replaceAll("javax.servlet", "jakarta.servlet");
 const diff = () => ({ type: "diff", path: FILE, oldText: readFileSync(FILE, "utf8"), newText: fixed() });
 
+/** Writes a file, and creates its folders. */
+const put = (path, text) => {
+  mkdirSync(path.replace(/\/[^/]*$/, ""), { recursive: true });
+  writeFileSync(path, text);
+};
+
+/** Paths in folders that the default patterns exclude. */
+const TOOL_FILES = [".git/config", "target/kept.txt", "node_modules/a/index.js"];
+
+/** Puts something else in the place of a file. */
+const replacements = {
+  "file-to-link"() {
+    rmSync(FILE);
+    symlinkSync(`${log}.outside/A.java`, FILE);
+  },
+  "file-to-pipe"() {
+    rmSync(FILE);
+    execFileSync("mkfifo", [FILE]);
+  },
+  "file-to-folder"() {
+    rmSync(FILE);
+    put(`${FILE}/B.java`, "class B {}\n");
+  },
+  "folder-to-link"() {
+    rmSync("src", { recursive: true });
+    symlinkSync(`${log}.outside`, "src");
+  },
+  "folder-to-file"() {
+    rmSync("src", { recursive: true });
+    writeFileSync("src", "no folder");
+  },
+  "new-link"() {
+    symlinkSync(`${log}.outside/A.java`, "src/B.java");
+  },
+  "new-pipe"() {
+    execFileSync("mkfifo", ["src/B.java"]);
+  },
+  "unwritable-file"() {
+    execFileSync("chmod", ["444", FILE]);
+    rmSync(FILE);
+    symlinkSync("missing", FILE);
+  },
+};
+
 const turns = {
+  // Each turn records whether the copy has been restored, and then replaces something.
+  ...Object.fromEntries(
+    Object.entries(replacements).map(([name, replace]) => [
+      name,
+      async () => {
+        const isRestored = lstatSync("src").isDirectory() && lstatSync(FILE).isFile() && !existsSync("src/B.java");
+        record(`restored ${isRestored}`);
+        replace();
+      },
+    ]),
+  ),
+  async "tool-files"() {
+    record(`present ${TOOL_FILES.filter((path) => existsSync(path)).length}`);
+    for (const path of TOOL_FILES) {
+      put(path, "of the agent");
+    }
+  },
+  async "changes-tool-files"() {
+    writeFileSync(TOOL_FILES[0], "of the agent");
+    rmSync(TOOL_FILES[1]);
+    put("target/new.txt", "new");
+  },
+  async "writes-tool-file"() {
+    const written = await request("fs/write_text_file", { path: "target/kept.txt", content: "of the agent" });
+    record(`write ${written.error ? "refused" : "written"}`);
+  },
+  async "deep-folders"() {
+    const root = process.cwd();
+    for (let depth = 0; depth < 3_000; depth += 1) {
+      mkdirSync("d".repeat(200));
+      process.chdir("d".repeat(200));
+    }
+    writeFileSync("file", "");
+    process.chdir(root);
+  },
+  async "no-root"() {
+    rmSync(process.cwd(), { recursive: true });
+  },
   async answer() {
     text("Hello, ");
     text("world");
@@ -121,6 +213,23 @@ const turns = {
     }
     const missing = await request("fs/read_text_file", { path: "missing" });
     record(`missing ${missing.error.code}`);
+  },
+  // Sends updates without a pause, until the turn is cancelled.
+  async flood() {
+    let isCancelled = false;
+    cancelTurn = () => (isCancelled = true);
+    const thought = { sessionUpdate: "agent_thought_chunk", content: { type: "text", text: "t" } };
+    const line = `${JSON.stringify({ jsonrpc: "2.0", method: "session/update", params: { update: thought } })}\n`;
+    const lines = line.repeat(500);
+    while (!isCancelled) {
+      await new Promise((resolve) => process.stdout.write(lines, resolve));
+    }
+  },
+  async "invalid-params"() {
+    for (const method of ["fs/read_text_file", "fs/write_text_file"]) {
+      const answer = await request(method, {});
+      record(`${method} ${JSON.stringify(answer.error)}`);
+    }
   },
   async exit() {
     process.stderr.write("the model is on fire\n");

@@ -1,0 +1,174 @@
+//! Folders of a workspace: their creation, and the removal of entries. Links are not followed.
+
+use std::collections::BTreeSet;
+use std::ffi::CString;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, mkdirat, openat, renameat, statat, unlinkat};
+use rustix::io::Errno;
+
+use super::error::WorkspaceError;
+use super::path::RelativePath;
+use super::write::temporary_name;
+use super::{FOLDER, Workspace};
+use crate::limits::MAX_NAME_ATTEMPTS;
+
+impl Workspace {
+    /// Creates the missing folders of a file.
+    ///
+    /// # Errors
+    /// If a component is a link or a file, or cannot be created.
+    pub(crate) fn create_folders(&self, path: &RelativePath) -> Result<(), WorkspaceError> {
+        let failed = |error: Errno| WorkspaceError::system(path.as_str(), "create the folder of", error);
+        let mut folder = self.root_folder().map_err(failed)?;
+        for name in path.split().0 {
+            match mkdirat(&folder, name, Mode::from_raw_mode(0o777)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(error) => return Err(failed(error)),
+            }
+            folder = openat(&folder, name, FOLDER, Mode::empty()).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Removes all entries except the regular files `kept` and their folders. Returns the number of removed entries
+    /// that were no folders.
+    ///
+    /// # Errors
+    /// If a folder cannot be read, or an entry cannot be removed.
+    pub(crate) fn retain(&self, kept: &[RelativePath]) -> Result<u64, WorkspaceError> {
+        let files: BTreeSet<&str> = kept.iter().map(RelativePath::as_str).collect();
+        let ends = files.iter().flat_map(|path| path.match_indices('/').map(|(end, _)| path.get(..end)));
+        let folders: BTreeSet<&str> = ends.flatten().collect();
+        let root = self.root_folder().map_err(|error| removal_failed(".", error))?;
+        self.retain_in(&root, "", &files, &folders)
+    }
+
+    fn retain_in(
+        &self,
+        folder: &OwnedFd,
+        path: &str,
+        files: &BTreeSet<&str>,
+        folders: &BTreeSet<&str>,
+    ) -> Result<u64, WorkspaceError> {
+        let mut removed = 0;
+        for (name, kind) in entries(folder).map_err(|error| removal_failed(path, error))? {
+            // The path is only compared with paths in UTF-8.
+            let child = if path.is_empty() {
+                name.to_string_lossy().into_owned()
+            } else {
+                format!("{path}/{}", name.to_string_lossy())
+            };
+            let is_utf8 = name.to_str().is_ok();
+            if kind == FileType::Directory && is_utf8 && folders.contains(&*child) {
+                let opened = openat(folder, &name, FOLDER, Mode::empty());
+                let opened = opened.map_err(|error| removal_failed(&child, error))?;
+                removed += self.retain_in(&opened, &child, files, folders)?;
+            } else if kind != FileType::RegularFile || !is_utf8 || !files.contains(&*child) {
+                removed +=
+                    self.remove_entry(folder.as_fd(), name, kind).map_err(|error| removal_failed(&child, error))?;
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Removes the entry at a path: a file, a link, or a folder with its content. An entry in the place of one of its
+    /// folders is removed too, if it is not a folder. A missing entry is not an error.
+    ///
+    /// # Errors
+    /// If an entry cannot be removed.
+    pub(crate) fn remove(&self, path: &RelativePath) -> Result<(), WorkspaceError> {
+        let failed = |error| removal_failed(path.as_str(), error);
+        let mut folder = self.root_folder().map_err(failed)?;
+        let (folders, name) = path.split();
+        for name in folders {
+            match kind_of(&folder, name).map_err(failed)? {
+                None => return Ok(()),
+                Some(FileType::Directory) => folder = openat(&folder, name, FOLDER, Mode::empty()).map_err(failed)?,
+                Some(_) => return unlinkat(&folder, name, AtFlags::empty()).map_err(failed),
+            }
+        }
+        let Some(kind) = kind_of(&folder, name).map_err(failed)? else { return Ok(()) };
+        let name = CString::new(name).map_err(|_| failed(Errno::INVAL))?;
+        self.remove_entry(folder.as_fd(), name, kind).map(drop).map_err(failed)
+    }
+
+    /// Removes an entry. Returns the number of removed entries that were no folders.
+    ///
+    /// The folders in a folder are moved to the root, and are then emptied one after the other. So neither the number
+    /// of open descriptors nor the length of a path depends on the depth of the folders.
+    fn remove_entry(&self, folder: BorrowedFd<'_>, name: CString, kind: FileType) -> Result<u64, Errno> {
+        if kind != FileType::Directory {
+            return unlinkat(folder, &name, AtFlags::empty()).map(|()| 1);
+        }
+        let mut removed = 0;
+        let mut moved: Vec<String> = self.move_or_remove_folder(folder, &name)?.into_iter().collect();
+        while let Some(next) = moved.pop() {
+            let opened = openat(&self.folder, &*next, FOLDER, Mode::empty())?;
+            for (name, kind) in entries(&opened)? {
+                if kind == FileType::Directory {
+                    moved.extend(self.move_or_remove_folder(opened.as_fd(), &name)?);
+                } else {
+                    unlinkat(&opened, &name, AtFlags::empty())?;
+                    removed += 1;
+                }
+            }
+            unlinkat(&self.folder, &*next, AtFlags::REMOVEDIR)?;
+        }
+        Ok(removed)
+    }
+
+    /// Removes an empty folder. Moves another folder to the root, and returns its new name.
+    fn move_or_remove_folder(&self, folder: BorrowedFd<'_>, name: &CString) -> Result<Option<String>, Errno> {
+        match unlinkat(folder, name, AtFlags::REMOVEDIR) {
+            Ok(()) => return Ok(None),
+            Err(Errno::NOTEMPTY | Errno::EXIST) => {}
+            Err(error) => return Err(error),
+        }
+        let mut attempts = 0;
+        loop {
+            let moved = temporary_name();
+            match renameat(folder, name, &self.folder, &*moved) {
+                Ok(()) => return Ok(Some(moved)),
+                Err(Errno::EXIST | Errno::NOTEMPTY | Errno::NOTDIR) if attempts < MAX_NAME_ATTEMPTS => attempts += 1,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn root_folder(&self) -> Result<OwnedFd, Errno> {
+        openat(&self.folder, ".", FOLDER, Mode::empty())
+    }
+}
+
+/// Returns the names and the kinds of the entries of a folder.
+fn entries(folder: &OwnedFd) -> Result<Vec<(CString, FileType)>, Errno> {
+    let mut entries = Vec::new();
+    for entry in Dir::read_from(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if matches!(name.to_bytes(), b"." | b"..") {
+            continue;
+        }
+        let kind = match entry.file_type() {
+            // Some file systems do not report the type.
+            FileType::Unknown => FileType::from_raw_mode(statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode),
+            kind => kind,
+        };
+        entries.push((name.to_owned(), kind));
+    }
+    Ok(entries)
+}
+
+/// Returns the kind of an entry, or `None` if it does not exist.
+fn kind_of(folder: &OwnedFd, name: &str) -> Result<Option<FileType>, Errno> {
+    match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Ok(Some(FileType::from_raw_mode(stat.st_mode))),
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn removal_failed(path: &str, error: Errno) -> WorkspaceError {
+    WorkspaceError::system(path, "remove", error)
+}
