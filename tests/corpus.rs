@@ -2,9 +2,10 @@
 #![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed test is a panic")]
 
-use std::fs;
-use std::path::Path;
-
+/// Runs a target on its corpus. The tests of the inspector use the same file.
+#[path = "../fuzz/src/corpus.rs"]
+#[allow(unreachable_pub, clippy::expect_used, reason = "in a test, a panic reports a fault")]
+mod corpus;
 /// The module that the fuzz programs use, too.
 #[path = "../fuzz/src/lib.rs"]
 #[allow(
@@ -15,51 +16,38 @@ use std::path::Path;
 )]
 mod targets;
 
-fn run(target: &str, check: fn(&[u8])) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
-    let mut inputs = 0;
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        // The last line before a panic names the input.
-        println!("{}", path.display());
-        check(&fs::read(path).unwrap());
-        inputs += 1;
-    }
-    assert!(inputs >= 20, "{inputs} inputs");
-}
-
 #[test]
 fn json_that_is_written_after_reading_is_unchanged() {
-    run("json", targets::json);
+    corpus::run("json", targets::json);
 }
 
 #[test]
 fn the_reports_of_the_validator_agree_with_each_other() {
-    run("validate", targets::validate);
+    corpus::run("validate", targets::validate);
 }
 
 #[test]
 fn each_call_ends_once_and_each_request_is_answered_once() {
-    run("connection", targets::connection);
+    corpus::run("connection", targets::connection);
 }
 
 #[test]
 fn frames_are_found_in_any_pieces_of_a_stream() {
-    run("content_length", targets::content_length);
+    corpus::run("content_length", targets::content_length);
 }
 
 #[test]
 fn lines_are_found_in_any_pieces_of_a_stream() {
-    run("newline", targets::newline);
+    corpus::run("newline", targets::newline);
 }
 
 #[cfg(all(unix, feature = "websocket"))]
 #[test]
 fn sessions_of_websockets_follow_the_rules() {
-    run("websocket", targets::websocket);
+    corpus::run("websocket", targets::websocket);
 }
 
 #[test]
 fn frames_of_wipc_are_found_in_any_pieces_of_a_stream() {
-    run("wipc", targets::wipc);
+    corpus::run("wipc", targets::wipc);
 }

@@ -188,8 +188,8 @@ fn a_batch_over_the_limit_is_not_read_completely() {
         Incoming::Single(_) => panic!("not a batch"),
     };
     assert_eq!(entry_count(Profile::GENERIC), 4);
-    // LSP has no batches.
-    assert_eq!(entry_count(Profile::LSP), 0);
+    // LSP has no batches. One message shows the connection that the batch must be refused.
+    assert_eq!(entry_count(Profile::LSP), 1);
     // The syntax of the whole text is checked, even beyond the limit.
     let broken_at_its_end = json::decode(b"[1,2,3,4,5,6,7", &Profile::GENERIC, &limits);
     assert_eq!(refusal(broken_at_its_end), Some(PARSE_ERROR));
@@ -201,12 +201,19 @@ fn the_limit_of_a_batch_counts_requests_and_notifications_but_not_responses() {
     limits.batch_items = 3;
     let response = r#"{"jsonrpc":"2.0","id":1,"result":1}"#;
     let notification = r#"{"jsonrpc":"2.0","method":"a"}"#;
-    for (notifications, entry_count) in [(0, 9), (3, 12), (4, 13), (5, 13)] {
-        let elements = [vec![response; 9], vec![notification; notifications]].concat();
+    // The limit of LSP is 0, as LSP has no batches.
+    for (profile, notifications, entry_count) in [
+        (Profile::GENERIC, 0, 9),
+        (Profile::GENERIC, 3, 12),
+        (Profile::GENERIC, 4, 13),
+        (Profile::GENERIC, 5, 13),
+        (Profile::LSP, 0, 9),
+        (Profile::LSP, 1, 10),
+        (Profile::LSP, 2, 10),
+    ] {
+        let elements = [vec![notification; notifications], vec![response; 9]].concat();
         let text = format!("[{}]", elements.join(","));
-        let Incoming::Batch(entries) = json::decode(text.as_bytes(), &Profile::GENERIC, &limits) else {
-            panic!("not a batch")
-        };
+        let Incoming::Batch(entries) = json::decode(text.as_bytes(), &profile, &limits) else { panic!("not a batch") };
         assert_eq!(entries.len(), entry_count, "{notifications} notifications");
     }
 }

@@ -84,12 +84,7 @@ fn check_reply(vector: &ServingVector) -> Result<(), String> {
         (None, None, Some(Repeated { element, times })) => format!("[{}]", vec![element.get(); *times].join(",")),
         _ => panic!("a vector must have exactly one of receive, receive_text and receive_repeated"),
     };
-    let profile = match vector.profile.as_deref() {
-        None | Some("generic") => Profile::GENERIC,
-        Some("lsp") => Profile::LSP,
-        Some("kaiak") => Profile::KAIAK,
-        Some(unknown) => panic!("profile must be generic, lsp or kaiak, got {unknown}"),
-    };
+    let profile = profile(vector.profile.as_deref());
     let expected = text_or_value(&vector.reply_text, &vector.reply).map(canonical);
     let replies = serve(received.as_bytes(), profile);
     if let Some(broken) = replies.iter().find(|reply| reply.contains(['\n', '\r'])) {
@@ -97,6 +92,15 @@ fn check_reply(vector: &ServingVector) -> Result<(), String> {
     }
     let replies: Vec<String> = replies.iter().map(|reply| canonical(reply)).collect();
     expect_equal(&replies, &Vec::from_iter(expected))
+}
+
+fn profile(name: Option<&str>) -> Profile {
+    match name {
+        None | Some("generic") => Profile::GENERIC,
+        Some("lsp") => Profile::LSP,
+        Some("kaiak") => Profile::KAIAK,
+        Some(unknown) => panic!("profile must be generic, lsp or kaiak, got {unknown}"),
+    }
 }
 
 /// Passes a message to a connection whose methods are in [`dispatch`]. Returns the replies.
@@ -180,12 +184,13 @@ struct CallingVector {
     answer_text: Option<String>,
     outcome: Option<Payload>,
     outcome_text: Option<String>,
+    profile: Option<String>,
 }
 
 fn check_outcome(vector: &CallingVector) -> Result<(), String> {
     let answer = text_or_value(&vector.answer_text, &vector.answer).unwrap();
     let expected = text_or_value(&vector.outcome_text, &vector.outcome).map(canonical);
-    let config = Config::new(Profile::GENERIC);
+    let config = Config::new(profile(vector.profile.as_deref()));
     let mut connection = Connection::new(config);
     let call = connection.call("echo".into(), None, None).unwrap();
     assert!(matches!(connection.poll_transmit(), Some(Outgoing::Single(_))));

@@ -36,7 +36,8 @@ const PEER_DIED: &str = "peer-died";
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum CallError {
-    /// The peer responded with an error.
+    /// The peer responded with an error. The text of this variant is the text of the peer's error, so `source` returns
+    /// `None`. [`CallError::remote`] returns the peer's error.
     Remote(RpcError),
     /// The handler of the peer panicked, and the peer continues to handle requests. If the peer is compiled to wasm, a
     /// panic ends its program instead. Calls then end with [`CallError::PeerDied`].
@@ -145,9 +146,8 @@ impl fmt::Display for CallError {
 impl core::error::Error for CallError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
-            // `Display` already writes the text of the peer's error, so this method returns the source of that error.
-            Self::Remote(error) => error.source(),
             Self::Lost(closed) => Some(closed),
+            // The text of `Remote` is the whole text of the peer's error. `remote` returns this error itself.
             _ => None,
         }
     }

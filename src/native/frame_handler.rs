@@ -23,7 +23,6 @@ use crate::error::{Closed, RpcError};
 use crate::message::{
     Entry, ErrorObject, Fault, Id, Incoming, Message, Reason, Rejected, RequestId, Shape, Unreadable, Unusable,
 };
-use crate::profile::BatchPolicy;
 use portway_proto::{MAX_METHOD_LENGTH, is_longer};
 
 #[derive(Debug)]
@@ -121,8 +120,7 @@ impl FrameHandler {
             self.is_invalid_json = false;
             self.has_received_message |= is_message(&incoming);
             self.non_message_lines = 0;
-            self.report_rejections(&incoming, body);
-            return self.dispatch(incoming);
+            return self.dispatch(incoming, body);
         }
         self.handle_unreadable(body, Unreadable::NotJson);
         let was_invalid_json = mem::replace(&mut self.is_invalid_json, true);
@@ -244,9 +242,14 @@ impl FrameHandler {
         }
     }
 
-    fn dispatch<'f>(&self, incoming: Incoming<Text>) -> FrameAction<'f> {
+    fn dispatch<'f>(&self, incoming: Incoming<Text>, body: &[u8]) -> FrameAction<'f> {
         match incoming {
-            Incoming::Single(entry) => self.handle_entry(entry, None),
+            Incoming::Single(entry) => {
+                if let Some(Rejected { id, fault }) = self.rejected(&entry) {
+                    self.report_rejected(Some(&id), body, fault);
+                }
+                self.handle_entry(entry, None);
+            }
             Incoming::Batch(entries) => return FrameAction::Batch(entries),
         }
         FrameAction::Continue
@@ -280,9 +283,17 @@ impl FrameHandler {
         self.link.with_state(|state| state.handle_entry(entry, batch));
     }
 
-    /// Reports the messages to which the connection itself will respond with an error.
-    fn report_rejections(&self, incoming: &Incoming<Text>, body: &[u8]) {
-        let rejected = |entry: &Entry<Text>| match entry {
+    /// Reports the elements of a batch to which the connection itself will respond with an error.
+    pub(super) fn report_rejections(&self, entries: &[Entry<Text>]) {
+        for Rejected { id, fault } in entries.iter().filter_map(|entry| self.rejected(entry)) {
+            self.report_rejected(Some(&id), &[], fault);
+        }
+    }
+
+    /// Returns the error with which the connection itself will respond to an element, or `None` if the connection sends
+    /// no such error.
+    fn rejected(&self, entry: &Entry<Text>) -> Option<Rejected> {
+        match entry {
             Err(Unusable::Reject(rejected)) => Some(rejected.clone()),
             // If an element has only the id of a pending call, the element is an invalid response, which is not
             // rejected.
@@ -291,21 +302,6 @@ impl FrameHandler {
                 Some(Rejected { id: id.clone(), fault })
             }
             _ => None,
-        };
-        match incoming {
-            Incoming::Single(entry) => {
-                if let Some(Rejected { id, fault }) = rejected(entry) {
-                    self.report_rejected(Some(&id), body, fault);
-                }
-            }
-            Incoming::Batch(_) if self.link.profile.batch == BatchPolicy::Reject => {
-                self.report_rejected(None, &[], Fault::Refused(Reason::BatchNotSupported));
-            }
-            Incoming::Batch(entries) => {
-                for Rejected { id, fault } in entries.iter().filter_map(rejected) {
-                    self.report_rejected(Some(&id), &[], fault);
-                }
-            }
         }
     }
 
@@ -342,7 +338,7 @@ impl FrameHandler {
     }
 
     /// Reports one rejected message. `body` is the text of the message, or empty if the text is unknown.
-    fn report_rejected(&self, id: Option<&Id>, body: &[u8], fault: Fault) {
+    pub(super) fn report_rejected(&self, id: Option<&Id>, body: &[u8], fault: Fault) {
         if !self.link.diagnostics.is_set() {
             return;
         }

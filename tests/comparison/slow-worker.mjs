@@ -51,7 +51,7 @@ const pageSource = (module) => `
   import { ending } from "./probes/channel.mjs";
   export async function ask() {
     const worker = new Worker("/${module}/worker.js", { type: "module" });
-    const answer = library.call(worker, "worker").then(({ call }) => call("echo", { text: "hi" }));
+    const answer = library.connectCaller(worker, "worker").then(({ call }) => call("echo", { text: "hi" }));
     const { state, value } = await ending(answer, ${TEST_TIMEOUT_MS});
     worker.terminate();
     return value === "hi" ? "answered" : state;

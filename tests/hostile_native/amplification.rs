@@ -97,7 +97,7 @@ fn the_cost_of_one_message_for_a_server_is_within_its_row() -> Test {
                 // The blank line separates the noise from the header of the next frame.
                 connection.stream.write_all(b"\r\n\r\n")?;
             }
-            connection.messages_before_answer()?;
+            connection.messages_so_far()?;
             sent_bytes = connection.bytes;
             shortest = shortest.min(longest);
             if shortest.as_secs_f64() * 1_000.0 <= max_ms {

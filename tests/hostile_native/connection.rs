@@ -72,8 +72,8 @@ impl Connection {
         }
     }
 
-    /// Sends a request. Returns all messages that arrive before its answer.
-    pub(crate) fn messages_before_answer(&mut self) -> io::Result<Vec<Value>> {
+    /// Sends a request as a marker. Returns all messages that arrive before its answer.
+    pub(crate) fn messages_so_far(&mut self) -> io::Result<Vec<Value>> {
         self.send(&json!({"jsonrpc": "2.0", "id": "before", "method": "no such method"}))?;
         let mut messages = Vec::new();
         loop {

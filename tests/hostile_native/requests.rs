@@ -23,7 +23,7 @@ fn an_id_of_more_than_1_024_characters_is_refused_and_never_repeated() -> Test {
     for length in [1_025, 100_000, 9_000_000] {
         connection.send(&json!({"jsonrpc": "2.0", "id": "x".repeat(length), "method": "steps"}))?;
     }
-    let answers = connection.messages_before_answer()?;
+    let answers = connection.messages_so_far()?;
     assert_eq!(answers.len(), 3, "each request must have one answer, and no handler may run");
     for answer in &answers {
         assert_eq!(answer["id"], Value::Null);
@@ -53,7 +53,7 @@ fn a_name_of_more_than_1_024_characters_is_refused_and_not_repeated() -> Test {
         connection.send(&json!({"jsonrpc": "2.0", "method": name}))?;
         connection.send(&json!([{"jsonrpc": "2.0", "id": length, "method": name}]))?;
     }
-    let answers = connection.messages_before_answer()?;
+    let answers = connection.messages_so_far()?;
     assert_eq!(answers.len(), 4);
     for answer in answers.iter().map(|answer| if answer.is_array() { &answer[0] } else { answer }) {
         assert_eq!(answer["error"]["code"], -32_600, "{:.200}", answer.to_string());
@@ -86,7 +86,7 @@ fn no_error_repeats_more_than_100_characters_of_a_message() -> Test {
     connection.stream.write_all(&frame(&long))?;
     connection.stream.write_all(&frame(&format!("{{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"{long}")))?;
     connection.stream.write_all(format!("{long}\r\n\r\n").as_bytes())?;
-    for answer in connection.messages_before_answer()? {
+    for answer in connection.messages_so_far()? {
         assert!(longest_run_of_x(&answer.to_string()) <= 100, "{:.300}", answer.to_string());
     }
     Ok(())
@@ -156,7 +156,7 @@ fn replies_that_wait_for_the_rest_of_their_batch_are_bounded_in_bytes() -> Test 
             let mut batch = vec![json!({"jsonrpc": "2.0", "id": id, "method": "hang", "params": []})];
             batch.extend_from_slice(&rest);
             connection.send(&Value::Array(batch))?;
-            for answers in connection.messages_before_answer()? {
+            for answers in connection.messages_so_far()? {
                 // The first request of a batch hangs, so the server buffers the replies to all other elements. If these
                 // replies exceed the limit, the server refuses the first request, and then sends all replies.
                 let answers = answers.as_array().ok_or("the answer must be a batch")?;

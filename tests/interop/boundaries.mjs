@@ -126,7 +126,7 @@ class BoundaryFactory {
     const loaded = new Promise((resolve) => element.addEventListener("load", resolve, { once: true }));
     document.body.append(element);
     await loaded;
-    return { element, elsewhere: this.#elsewhere, ...(await this.#library.call(element, "frame")) };
+    return { element, elsewhere: this.#elsewhere, ...(await this.#library.connectCaller(element, "frame")) };
   }
 
   /** Adds an iframe. After a reload, the server sends the script of the iframe only after a call of `release`. */
@@ -140,23 +140,23 @@ class BoundaryFactory {
 
   async worker() {
     const worker = await this.#started("worker.js");
-    return { worker, ...(await this.#library.call(worker, "worker")) };
+    return { worker, ...(await this.#library.connectCaller(worker, "worker")) };
   }
 
   /** Connects to a worker whose script may be missing or throw. */
-  connect = async (script, options) => this.#library.call(this.#start(script), "worker", options);
+  connect = async (script, options) => this.#library.connectCaller(this.#start(script), "worker", options);
 
   async port() {
     const { port1, port2 } = new MessageChannel();
     const served = this.#library.serve(port2, methods, "port");
-    return { far: port2, served, ...(await this.#library.call(port1, "port")) };
+    return { far: port2, served, ...(await this.#library.connectCaller(port1, "port")) };
   }
 
   async portInWorker() {
     const worker = await this.#started("port-worker.js");
     const { port1, port2 } = new MessageChannel();
     worker.postMessage("serve", [port2]);
-    return { worker, ...(await this.#library.call(port1, "port")) };
+    return { worker, ...(await this.#library.connectCaller(port1, "port")) };
   }
 
   clear() {

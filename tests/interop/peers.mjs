@@ -219,7 +219,7 @@ const tests = {
 
   async "connect begins a plain session with json-rpc-2.0, and both peers call each other"() {
     const { port1, port2 } = new MessageChannel();
-    const jsonrpcPeer = await jsonrpcEnds.both(port2, { twice: ({ n }) => 2 * n });
+    const jsonrpcPeer = await jsonrpcEnds.serveAndCall(port2, { twice: ({ n }) => 2 * n });
     const peer = await connect(port1, { methods: { half: ({ n }) => n / 2 } });
     assert.equal(await peer.request("twice", { n: 4 }), 8);
     assert.equal(await jsonrpcPeer.call("half", { n: 4 }), 2);
@@ -268,7 +268,7 @@ const tests = {
       throw new RPCError(-32001, "no such file", { line: 3 });
     });
     server.onNotify("console", ({ n }) => void received.push(n));
-    const client = await jsonrpcEnds.call(theirPort);
+    const client = await jsonrpcEnds.connectCaller(theirPort);
     assert.equal(await client.call("echo", { text: "hi" }), "hi");
     const failed = await rejection(Promise.resolve(client.call("fail", {})));
     assert.deepEqual([failed.code, failed.message, failed.data], [-32001, "no such file", { line: 3 }]);

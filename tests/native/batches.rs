@@ -10,7 +10,7 @@ use portway::connection::Config;
 use portway::connection::Connection;
 use portway::message::{Fault, Id, Incoming, Message, Response};
 use portway::profile::{Ordering, Profile};
-use portway::{Client, Context, Framing, RpcError, Server, Transport};
+use portway::{Client, Context, Diagnostic, Framing, RpcError, Server, Transport};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -116,16 +116,49 @@ async fn a_cancellation_in_the_last_batch_of_the_input_is_read() -> Test {
 }
 
 #[tokio::test]
-async fn the_responses_in_a_batch_that_is_too_long_end_their_calls() -> Test {
+async fn the_responses_in_a_refused_batch_end_their_calls() -> Test {
+    for (profile, reason) in [
+        (Profile::GENERIC, "batch-too-large"),
+        (Profile::LSP, "batch-not-supported"),
+        (Profile::ACP, "batch-not-supported"),
+        (Profile::DAEMON, "batch-not-supported"),
+        (Profile::KAIAK, "batch-not-supported"),
+    ] {
+        let (transport, mut there) = transport_with_remote_end()?;
+        let (sender, mut diagnostics) = mpsc::unbounded_channel();
+        let limits = crate::wire::limits(|limits| limits.batch_items = 1);
+        let transport = transport.with_profile(profile).with_limits(limits).on_diagnostic(move |diagnostic| {
+            if let Diagnostic::Rejected { error, .. } = diagnostic {
+                let _ = sender.send(error.data::<Value>());
+            }
+        });
+        let client = Client::new(transport);
+        let [answered, refused] = [(); 2].map(|()| {
+            let client = client.clone();
+            tokio::spawn(async move { client.call::<u32>("a", &()).await })
+        });
+        let [first, second] = [there.receive().await?["id"].clone(), there.receive().await?["id"].clone()];
+        let responses =
+            format!(r#"{{"jsonrpc":"2.0","id":{first},"result":7}},{{"jsonrpc":"2.0","id":{second},"result":8}}"#);
+        there.send(&format!("[{ECHO},5,{responses},{ECHO}]")).await?;
+        let results = (timeout(TEST_TIMEOUT, answered).await???, timeout(TEST_TIMEOUT, refused).await???);
+        assert!(matches!(results, (7, 8) | (8, 7)), "{reason}: {results:?}");
+        let data = json!({ "reason": reason });
+        assert_eq!(there.receive().await?["error"]["data"], data);
+        // Only the refusal of the whole batch is reported.
+        assert_eq!(diagnostics.try_recv()?, Some(Ok(data)));
+        assert!(diagnostics.try_recv().is_err(), "{reason}: an element of the refused batch was reported");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_batch_of_responses_alone_is_not_answered_by_a_profile_that_refuses_batches() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
-    let client = Client::new(transport.with_limits(crate::wire::limits(|limits| limits.batch_items = 1)));
-    let call = tokio::spawn({
-        let client = client.clone();
-        async move { client.call::<u32>("a", &()).await }
-    });
-    let id = there.receive().await?["id"].clone();
-    there.send(&format!(r#"[{ECHO},{{"jsonrpc":"2.0","id":{id},"result":7}},{ECHO}]"#)).await?;
-    assert_eq!(timeout(TEST_TIMEOUT, call).await???, 7);
+    serve(transport.with_profile(Profile::LSP));
+    there.send(r#"[{"jsonrpc":"2.0","id":1,"result":7}]"#).await?;
+    there.send(ECHO).await?;
+    assert_eq!(there.receive().await?["id"], "b");
     Ok(())
 }
 

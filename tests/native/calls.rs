@@ -123,7 +123,11 @@ fn chain(error: &dyn Error) -> Vec<String> {
 #[test]
 fn no_error_of_a_chain_repeats_its_source() {
     let remote = RpcError::new(ErrorCode::new(1), "disk full");
-    assert_eq!(chain(&CallError::Remote(remote)), ["disk full (1)"]);
+    let error = CallError::Remote(remote.clone());
+    assert_eq!(chain(&error), ["disk full (1)"]);
+    // The text of the peer's error is already written, so this error is not a source.
+    assert!(error.source().is_none());
+    assert_eq!(error.remote(), Some(&remote));
     let lost = CallError::Lost(Closed::Truncated(3));
     assert_eq!(chain(&lost), ["the link is lost", "the stream ended within a message, after 3 bytes"]);
     assert_eq!(chain(&CallError::Params("no".into())), ["the params cannot be sent: no"]);

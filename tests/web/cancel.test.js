@@ -3,7 +3,7 @@
 import { assert } from "chai";
 import { ErrorCode, JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError, connect } from "./support/portway.js";
 import { channel, scriptedChannel, recorder } from "./support/transports.js";
-import { deferred, isOpen, pause, rejection, until } from "./support/outcomes.js";
+import { deferred, isPending, pause, rejection, until } from "./support/outcomes.js";
 
 describe("a received cancellation that has the id of a call of this peer", () => {
   it("is ignored if no running request has this id: the call stays pending, and no response is sent", async () => {
@@ -424,7 +424,7 @@ describe("a cancelled request", () => {
     const call = client.request("work", undefined, { signal: controller.signal });
     controller.abort();
     await rejection(call);
-    assert.isTrue(await isOpen(other));
+    assert.isTrue(await isPending(other));
     remoteEnd.post({ jsonrpc: "2.0", id: 1, result: "other" });
     assert.equal(await other, "other");
   });

@@ -3,7 +3,7 @@
 import { assert } from "chai";
 import { CallError, JSONRPCClient, RPCError } from "./support/portway.js";
 import { scriptedChannel, recorder } from "./support/transports.js";
-import { isOpen, rejection } from "./support/outcomes.js";
+import { isPending, rejection } from "./support/outcomes.js";
 
 describe("a client", () => {
   it("sends a request with the version, the method, the params and the id", async () => {
@@ -186,7 +186,7 @@ describe("a client", () => {
     const errors = [];
     const call = new JSONRPCClient(transport, { onError: (error) => errors.push(error) }).request("a");
     remoteEnd.post({ jsonrpc: "2.0", id: null, error: { code: -32700, message: "Parse error" } });
-    assert.isTrue(await isOpen(call));
+    assert.isTrue(await isPending(call));
     assert.deepEqual(
       errors.map(({ code, message }) => ({ code, message })),
       [{ code: -32700, message: "Parse error" }],

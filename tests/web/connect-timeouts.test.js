@@ -5,7 +5,7 @@ import { assert } from "chai";
 import { JSONRPCClient, connect } from "./support/portway.js";
 import { connected, hexId, ports, scriptedPort } from "./support/connections.js";
 import { scriptedChannel } from "./support/transports.js";
-import { isOpen, pause, rejection } from "./support/outcomes.js";
+import { isPending, pause, rejection } from "./support/outcomes.js";
 
 /** 0 and Infinity mean no limit. The other times are very long, and most of them are too long for `setTimeout`. */
 const unlimitedOrLongTimes = [0, Infinity, 2 ** 31 - 1, 2 ** 31, 2 ** 32 + 5, 1e15, 1e300];
@@ -24,7 +24,7 @@ describe("the connectTimeout", () => {
       const [near, far] = ports();
       const connecting = connected(near, { connectTimeout });
       connecting.catch(() => {});
-      assert.isTrue(await isOpen(connecting, 100));
+      assert.isTrue(await isPending(connecting, 100));
       await connected(far, { methods: { echo: ([n]) => n } });
       assert.equal(await (await connecting).request("echo", [1]), 1);
     });
@@ -44,7 +44,7 @@ describe("the heartbeat of a connection", () => {
       const end = await scriptedPeer.open({ session: hexId(1) });
       const call = (await connecting).request("a");
       const request = await end.nextCall();
-      assert.isTrue(await isOpen(call, 150));
+      assert.isTrue(await isPending(call, 150));
       // The library sends one ping when it begins to use the port.
       assert.isAtMost(end.received.filter(({ method }) => method === "rpc.ping").length, 1);
       end.answer(request, "there");
@@ -83,7 +83,7 @@ describe("the totalTimeout of a call", () => {
         const reporting = await startCall({ totalTimeout, timeout, onProgress: (value) => seen.push(value) });
         for (let n = 0; n < 3; n++) {
           reporting.progress(n);
-          assert.isTrue(await isOpen(Promise.race([quiet.call, reporting.call]), 15));
+          assert.isTrue(await isPending(Promise.race([quiet.call, reporting.call]), 15));
         }
         quiet.answer("quiet");
         reporting.answer("reporting");
@@ -98,7 +98,7 @@ describe("the totalTimeout of a call", () => {
       assert.equal((await rejection(quiet.call)).reason, "timeout");
       const { call, progress } = await startCall({ totalTimeout, timeout: 500, onProgress() {} });
       const ticking = setInterval(progress, 20);
-      assert.isTrue(await isOpen(call, 1_100));
+      assert.isTrue(await isPending(call, 1_100));
       clearInterval(ticking);
       assert.equal((await rejection(call)).reason, "timeout");
     });

@@ -5,7 +5,7 @@ import { connect } from "./support/portway.js";
 import { connectingIframe, openIframe, iframeUrl, origins, scriptedIframe } from "./support/iframes.js";
 import { connected, hexId, recordListeners, countTimers } from "./support/connections.js";
 import { afterThisTest } from "./support/cleanup.js";
-import { isOpen, pause, rejection, until } from "./support/outcomes.js";
+import { isPending, pause, rejection, until } from "./support/outcomes.js";
 
 /**
  * By kind of iframe: the query of its document, the options of the iframe, and the options of `connect` in the page.
@@ -307,7 +307,7 @@ describe("a connection to an iframe ignores", () => {
     });
     sibling.post(hello());
     await sibling.settled();
-    assert.isTrue(await isOpen(connecting));
+    assert.isTrue(await isPending(connecting));
     const peer = await connecting;
     sibling.post(hello(hexId("e")));
     sibling.post({ jsonrpc: "2.0", id: hexId(0), result: { session: hexId("e") } });

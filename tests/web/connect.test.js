@@ -16,7 +16,7 @@ import {
 } from "./support/connections.js";
 import { afterThisTest } from "./support/cleanup.js";
 import { RemoteEnd } from "./support/transports.js";
-import { isOpen, pause, rejection, until } from "./support/outcomes.js";
+import { isPending, pause, rejection, until } from "./support/outcomes.js";
 
 const echo = { echo: (params) => params };
 
@@ -241,7 +241,7 @@ describe("of the two peers of a handshake,", () => {
     const connecting = connected(port, { methods: echo });
     scriptedPeer.hello(hexId(0));
     await scriptedPeer.find((message) => message.result !== undefined);
-    assert.isTrue(await isOpen(connecting));
+    assert.isTrue(await isPending(connecting));
     // The test starts another handshake, as a peer with a new name.
     const end = await scriptedPeer.openByHellos(`${"0".repeat(31)}1`);
     await connecting;

@@ -4,7 +4,7 @@ import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError } from "./support/portway.js";
 import { connectPair } from "./support/connections.js";
 import { channel, scriptedChannel } from "./support/transports.js";
-import { isOpen, rejection, until } from "./support/outcomes.js";
+import { isPending, rejection, until } from "./support/outcomes.js";
 import { channels } from "./support/wipc.js";
 
 class NotFound extends Error {
@@ -163,7 +163,7 @@ describe("errorData", () => {
     const client = new JSONRPCClient(near);
     const call = rejection(client.request("fail"));
     await until(() => times > 0);
-    await isOpen(call);
+    await isPending(call);
     client.destroy();
     assert.instanceOf(await call, Error);
     assert.equal(times, 1);

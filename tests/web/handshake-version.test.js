@@ -13,7 +13,7 @@ import {
   scriptedPort,
 } from "./support/connections.js";
 import { afterThisTest } from "./support/cleanup.js";
-import { isOpen, pause, rejection, until } from "./support/outcomes.js";
+import { isPending, pause, rejection, until } from "./support/outcomes.js";
 
 const isHello = (message) => message?.method === "rpc.hello";
 const isRefusal = (message) => message?.error?.data?.reason === "incompatible-version";
@@ -195,7 +195,7 @@ describe("a version that is not an integer from 1 to 2^53 - 1", () => {
       scriptedPeer.hello(hexId(0), { version });
       await pause(12);
     }
-    assert.isTrue(await isOpen(connecting));
+    assert.isTrue(await isPending(connecting));
     assert.deepEqual(
       scriptedPeer.received.filter((message) => !isHello(message)),
       [],
@@ -211,7 +211,7 @@ describe("a version that is not an integer from 1 to 2^53 - 1", () => {
     const closed = recordClosedPorts();
     const ends = versions.map((version) => scriptedPeer.accept(hello, { version }));
     await until(() => closed.size === ends.length, "the ports of the responses must be closed");
-    assert.isTrue(await isOpen(connecting));
+    assert.isTrue(await isPending(connecting));
     assert.deepEqual(
       ends.flatMap(({ received }) => received),
       [],

@@ -7,7 +7,7 @@ import { JSONRPCPeer, windowTransport } from "./support/portway.js";
 import { openIframe, origins } from "./support/iframes.js";
 import { connected, recordSessions } from "./support/connections.js";
 import { afterThisTest } from "./support/cleanup.js";
-import { deferred, isOpen, until } from "./support/outcomes.js";
+import { deferred, isPending, until } from "./support/outcomes.js";
 import { hostileMessages } from "./fixtures/hostile-messages.js";
 import "./fixtures/message-counter.js";
 
@@ -94,7 +94,7 @@ async function attack(hostile, seen, index) {
 /** Asserts that the attack had no effect on either peer. */
 async function assertUnharmed({ peer, hanging }, { events, waiting }, link) {
   const expected = link === "connect" ? [1] : [];
-  assert.isTrue(await isOpen(hanging), "the call of the page has ended");
+  assert.isTrue(await isPending(hanging), "the call of the page has ended");
   waiting.resolve("right");
   assert.equal(await peer.request("called"), "right");
   assert.deepEqual((await peer.request("observed")).events, expected, "events in the iframe");

@@ -5,7 +5,7 @@ import { connected, recordSessions, hexId, scriptedPort } from "./support/connec
 import { connectingIframe, origins } from "./support/iframes.js";
 import { worker } from "./support/workers.js";
 import { afterThisTest } from "./support/cleanup.js";
-import { isOpen, pause, rejection, until } from "./support/outcomes.js";
+import { isPending, pause, rejection, until } from "./support/outcomes.js";
 
 const file = "connect-worker.js";
 
@@ -239,7 +239,7 @@ describe("if the peer has no locks,", () => {
     const peer = await connecting;
     const call = peer.request("silence", [], { timeout: 0 });
     call.catch(() => {});
-    assert.isTrue(await isOpen(call, 200));
+    assert.isTrue(await isPending(call, 200));
     // One ping is sent when the session begins.
     assert.equal(end.received.filter(({ method }) => method === "rpc.ping").length, 1);
   });
@@ -274,7 +274,7 @@ describe("a silent peer", () => {
       end.post({ jsonrpc: "2.0", method: "rpc.pong" });
       pongs++;
     }
-    assert.isTrue(await isOpen(call, 10));
+    assert.isTrue(await isPending(call, 10));
     call.catch(() => {});
   });
 

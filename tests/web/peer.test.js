@@ -3,7 +3,7 @@
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, portTransport } from "./support/portway.js";
 import { channel, loopback, scriptedChannel, recorder } from "./support/transports.js";
-import { isOpen, until } from "./support/outcomes.js";
+import { isPending, until } from "./support/outcomes.js";
 
 describe("a peer", () => {
   it("makes calls and answers requests on one transport", async () => {
@@ -244,7 +244,7 @@ describe("handlers and callbacks", () => {
     const never = client.request("never", undefined, { timeout: 0 });
     never.catch(() => {});
     assert.deepEqual(await client.request("echo", [1]), [1]);
-    assert.isTrue(await isOpen(never));
+    assert.isTrue(await isPending(never));
     client.destroy();
   });
 });

@@ -3,7 +3,7 @@
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer } from "./support/portway.js";
 import { channel, scriptedChannel, recorder } from "./support/transports.js";
-import { isOpen, pause, rejection } from "./support/outcomes.js";
+import { isPending, pause, rejection } from "./support/outcomes.js";
 
 /** Timers are late on a busy machine. The tests accept timers that are late by less than this number of ms. */
 const MAX_LATENESS_MS = 2_500;
@@ -34,7 +34,7 @@ describe("the progress of a call", () => {
   it("restarts the timeout, so that a call can last longer than its timeout", async () => {
     const { call, sendProgress, answer, seen, elapsed } = await startCall({ timeout: 700 });
     for (let n = 1; n <= 8; n++) {
-      assert.isTrue(await isOpen(call, 120));
+      assert.isTrue(await isPending(call, 120));
       sendProgress(n);
     }
     assert.isAbove(elapsed(), 900);
@@ -146,7 +146,7 @@ describe("the totalTimeout of a call", () => {
   it("has no effect if it is 0: only the timeout applies", async () => {
     const client = new JSONRPCClient(recorder());
     const call = client.request("slow", undefined, { timeout: 0, totalTimeout: 0 });
-    assert.isTrue(await isOpen(call, 50));
+    assert.isTrue(await isPending(call, 50));
     assert.equal(
       (await rejection(client.request("slow", undefined, { timeout: 20, totalTimeout: 0 }))).reason,
       "timeout",

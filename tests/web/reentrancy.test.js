@@ -4,7 +4,7 @@ import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
 import { scriptedChannel, recorder } from "./support/transports.js";
 import { stopClock } from "./support/clock.js";
-import { deferred, isOpen, pause, rejection } from "./support/outcomes.js";
+import { deferred, isPending, pause, rejection } from "./support/outcomes.js";
 
 const destroyedMessage = "JSON-RPC client destroyed";
 
@@ -262,7 +262,7 @@ describe("a handler that makes a call", () => {
       { jsonrpc: "2.0", id: 1, result: "of a" },
     ]);
     assert.equal(await earlierCall, "of a");
-    assert.isTrue(await isOpen(innerCall));
+    assert.isTrue(await isPending(innerCall));
     transport.deliver({ jsonrpc: "2.0", id: 2, result: "of b" });
     assert.equal(await innerCall, "of b");
   });

@@ -5,7 +5,7 @@ import { connect } from "./support/portway.js";
 import { connectingIframe, iframeUrl, origins, scriptedIframe } from "./support/iframes.js";
 import { connected, recordSessions, hexId, countTimers } from "./support/connections.js";
 import { afterThisTest } from "./support/cleanup.js";
-import { isOpen, pause, rejection, until } from "./support/outcomes.js";
+import { isPending, pause, rejection, until } from "./support/outcomes.js";
 
 /** Returns the reason of the rejection, and the milliseconds until the rejection. */
 async function timedRejection(promise) {
@@ -140,8 +140,8 @@ describe("a goodbye over the window", () => {
     });
     port.postMessage({ jsonrpc: "2.0", method: "rpc.lock" });
     let isRequested = false;
-    const isPending = ({ pending }) => pending.some((lock) => lock.name === name);
-    const query = async () => (isRequested = isPending(await navigator.locks.query()));
+    const isLockPending = ({ pending }) => pending.some((lock) => lock.name === name);
+    const query = async () => (isRequested = isLockPending(await navigator.locks.query()));
     await until(() => (query(), isRequested), "the lock was not requested");
     return release;
   }
@@ -502,7 +502,7 @@ describe("a page that the user leaves and returns to", () => {
     inner.dispatchEvent(new inner.PageTransitionEvent("pagehide", { persisted: true }));
     await until(() => sessions.events.length === 2);
     const call = peer.request("echo", [1]);
-    assert.isTrue(await isOpen(call));
+    assert.isTrue(await isPending(call));
     inner.dispatchEvent(new inner.PageTransitionEvent("pageshow", { persisted: true }));
     assert.deepEqual(await call, [1]);
     assert.deepEqual(sessions.events, [1, "session-ended", 2]);

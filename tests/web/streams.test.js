@@ -3,7 +3,7 @@
 import { assert } from "chai";
 import { CallError, ErrorCode, JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError } from "./support/portway.js";
 import { channel, loopback, scriptedChannel, recorder } from "./support/transports.js";
-import { deferred, isOpen, rejection, until } from "./support/outcomes.js";
+import { deferred, isPending, rejection, until } from "./support/outcomes.js";
 
 /** Reads a stream to its end. Returns its items. */
 async function all(items) {
@@ -327,7 +327,7 @@ describe("the timeout of a stream", () => {
     const received = all(items);
     const { item, end } = await nextStreamRequest(remoteEnd);
     for (let n = 0; n < 6; n++) {
-      await isOpen(received, 150);
+      await isPending(received, 150);
       item(n);
     }
     end();
@@ -359,11 +359,11 @@ describe("the timeout of a stream", () => {
       const items = client.stream("a", undefined, { timeout });
       const first = items.next();
       const { item } = await nextStreamRequest(remoteEnd);
-      assert.isTrue(await isOpen(first, 80));
+      assert.isTrue(await isPending(first, 80));
       item(1);
       await first;
       const second = items.next();
-      assert.isTrue(await isOpen(second, 80));
+      assert.isTrue(await isPending(second, 80));
       client.destroy();
       assert.equal((await rejection(second)).reason, "destroyed");
     });

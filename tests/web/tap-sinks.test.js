@@ -6,7 +6,7 @@ import { TapRecorder, collected, readTaps, tap } from "./support/taps.js";
 import { channel, recorder as recordingTransport } from "./support/transports.js";
 import { afterThisTest } from "./support/cleanup.js";
 import { printed } from "./support/console.js";
-import { deferred, isOpen, until } from "./support/outcomes.js";
+import { deferred, isPending, until } from "./support/outcomes.js";
 
 const MEBIBYTE = 1_048_576;
 
@@ -109,7 +109,7 @@ describe("a function as a sink", () => {
     await until(() => taken.length === 1);
     await echo(2);
     assert.ok(
-      await isOpen(
+      await isPending(
         until(() => taken.length === 2),
         60,
       ),

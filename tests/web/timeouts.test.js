@@ -3,7 +3,7 @@
 import { assert } from "chai";
 import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
 import { channel, loopback, scriptedChannel, recorder } from "./support/transports.js";
-import { isOpen, pause, rejection, until } from "./support/outcomes.js";
+import { isPending, pause, rejection, until } from "./support/outcomes.js";
 
 /** The delay that a busy machine may add to a timer, in milliseconds. */
 const SLACK = 1_500;
@@ -91,7 +91,7 @@ describe("the timeout of a call", () => {
       const { transport, remoteEnd } = scriptedChannel();
       const client = new JSONRPCClient(transport, { timeout: 20 });
       const call = client.request("a", undefined, { timeout });
-      assert.isTrue(await isOpen(call, 100));
+      assert.isTrue(await isPending(call, 100));
       remoteEnd.post({ jsonrpc: "2.0", id: 1, result: "at last" });
       assert.equal(await call, "at last");
     });
@@ -99,7 +99,7 @@ describe("the timeout of a call", () => {
     it(`is disabled for all calls of a client whose timeout is ${timeout}`, async () => {
       const client = new JSONRPCClient(recorder(), { timeout });
       const call = client.request("a");
-      assert.isTrue(await isOpen(call, 60));
+      assert.isTrue(await isPending(call, 60));
       client.destroy();
       await rejection(call);
     });
@@ -109,9 +109,9 @@ describe("the timeout of a call", () => {
     it(`may be ${timeout} ms, and does not end the call at once`, async () => {
       const client = new JSONRPCClient(recorder());
       const call = client.request("a", undefined, { timeout });
-      assert.isTrue(await isOpen(call, 60));
+      assert.isTrue(await isPending(call, 60));
       assertInTime(await timeUntilFailure(client, 30), 30);
-      assert.isTrue(await isOpen(call, 30));
+      assert.isTrue(await isPending(call, 30));
       client.destroy();
       await rejection(call);
     });

@@ -6,7 +6,7 @@ import { printed } from "./support/console.js";
 import { describeGuest } from "./support/guest-behaviour.js";
 import { Host, readAll, guests, odd } from "./support/guests.js";
 import { JSONRPCPeer, packaged } from "./support/portway.js";
-import { isOpen, pause, rejection } from "./support/outcomes.js";
+import { isPending, pause, rejection } from "./support/outcomes.js";
 
 const { WipcChannel } = await import(packaged("wipc.js"));
 const { startWasiGuest } = await import(packaged("wipc-wasi.js"));
@@ -105,7 +105,7 @@ describe("a guest in a worker (streams)", () => {
     const writer = guest.writable.getWriter();
     await writer.write(new Uint8Array(65_536));
     const pendingWrite = writer.write(new Uint8Array(1));
-    assert.isTrue(await isOpen(pendingWrite, 100));
+    assert.isTrue(await isPending(pendingWrite, 100));
     guest.kill();
     for (const error of [
       await rejection(pendingWrite),
@@ -120,11 +120,11 @@ describe("a guest in a worker (streams)", () => {
     const guest = await startOddGuest("f");
     const writer = guest.writable.getWriter();
     const pendingWrite = writer.write(new Uint8Array(100_000));
-    assert.isTrue(await isOpen(pendingWrite, 50));
+    assert.isTrue(await isPending(pendingWrite, 50));
     const reason = new Error("enough");
     await writer.abort(reason);
     assert.equal(await rejection(pendingWrite), reason);
-    assert.isTrue(await isOpen(guest.exited));
+    assert.isTrue(await isPending(guest.exited));
   });
 
   it("makes the host buffer at most about 16 MiB of responses, if it sends requests and does not read", async () => {
@@ -171,7 +171,7 @@ describe("a guest in a worker (streams)", () => {
     const guest = await startOddGuest("c");
     const error = await guest.writable.getWriter().closed.catch((error) => error);
     assert.match(error.message, /closed its stdin/);
-    assert.isTrue(await isOpen(guest.exited));
+    assert.isTrue(await isPending(guest.exited));
   });
 
   it("makes writes fail after it has exited", async () => {
@@ -392,7 +392,7 @@ describe("a guest that cannot be started", () => {
 describe("a guest that runs an endless loop without calls", () => {
   it("can be killed", async () => {
     const guest = await startOddGuest("endless");
-    assert.isTrue(await isOpen(guest.exited, 100));
+    assert.isTrue(await isPending(guest.exited, 100));
     guest.kill();
     assert.match((await guest.exited).error.message, /was killed/);
     assert.equal(await text(guest), "");

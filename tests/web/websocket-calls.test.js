@@ -3,7 +3,7 @@
 import { assert } from "chai";
 import { CallError, RPCError } from "./support/portway.js";
 import { connectTo, requestsIn, startServer } from "./support/sockets.js";
-import { isOpen, pause, rejection, until } from "./support/outcomes.js";
+import { isPending, pause, rejection, until } from "./support/outcomes.js";
 
 /** Returns the value or the error of each promise. */
 const outcomes = (promises) =>
@@ -114,7 +114,7 @@ describe("a client over a WebSocket", () => {
     controller.abort();
     assert.equal((await aborted).name, "AbortError");
     assert.equal((await timedOut).reason, "timeout");
-    assert.isTrue(await isOpen(queuedCall));
+    assert.isTrue(await isPending(queuedCall));
     await server.restart();
     assert.deepEqual(await queuedCall, ["waits"]);
     assert.equal((await batch)[0].value[0], "in a batch");
@@ -136,7 +136,7 @@ describe("a client over a WebSocket", () => {
     const others = Array.from({ length: 999 }, () => other.peer.request("echo", []).catch(() => {}));
     controller.abort();
     await first;
-    assert.isTrue(await isOpen(other.peer.request("echo", []).catch(() => {})));
+    assert.isTrue(await isPending(other.peer.request("echo", []).catch(() => {})));
     peer.destroy();
     other.peer.destroy();
     for (const { reason } of await callOutcomes) assert.equal(reason, "destroyed");
@@ -151,7 +151,7 @@ describe("a client over a WebSocket", () => {
     peer.destroy();
     await calls;
     const { peer: other } = offline();
-    assert.isTrue(await isOpen(other.request("echo", ["x".repeat(2 ** 21)]).catch(() => {})));
+    assert.isTrue(await isPending(other.request("echo", ["x".repeat(2 ** 21)]).catch(() => {})));
   });
 
   it("rejects pending calls if the close code forbids further connections, and rejects later calls at once", async () => {

@@ -18,7 +18,7 @@ import {
   utf8,
 } from "./support/wipc.js";
 import { JSONRPCServer } from "./support/portway.js";
-import { isOpen as isPending, pause, until } from "./support/outcomes.js";
+import { isPending, pause, until } from "./support/outcomes.js";
 import { printed } from "./support/console.js";
 
 /** Returns hooks that record their arguments as events. */

@@ -20,7 +20,7 @@ import {
   utf8,
 } from "./support/wipc.js";
 import { afterThisTest } from "./support/cleanup.js";
-import { deferred, isOpen, pause, rejection, until } from "./support/outcomes.js";
+import { deferred, isPending, pause, rejection, until } from "./support/outcomes.js";
 import { printed } from "./support/console.js";
 
 /** The maximum number of bytes that a channel buffers for a peer that does not read. */
@@ -497,7 +497,7 @@ describe("a request over WIPC whose id cannot be echoed", function () {
       ]),
     );
     const idle = pipe.channel.idle();
-    assert.isTrue(await isOpen(idle));
+    assert.isTrue(await isPending(idle));
     gate.resolve(5);
     await idle;
     await until(() => pipe.messages.length === 1);
@@ -594,7 +594,7 @@ describe("running requests over WIPC", function () {
     await pipe.postBytes(concat([request("hang", 1), request("echo", 2, [])]));
     await until(() => pipe.messages.length === 1);
     const idle = pipe.channel.idle();
-    assert.isTrue(await isOpen(idle));
+    assert.isTrue(await isPending(idle));
     server.destroy();
     await idle;
     peer.destroy();
@@ -621,7 +621,7 @@ describe("running requests over WIPC", function () {
     await pipe.post(CALL, "no JSON");
     await until(() => pipe.messages.length === 1);
     const idle = pipe.channel.idle();
-    assert.isTrue(await isOpen(idle));
+    assert.isTrue(await isPending(idle));
     gate.resolve(5);
     await idle;
   });

@@ -16,7 +16,7 @@ import {
   text,
 } from "./support/wipc.js";
 import { afterThisTest } from "./support/cleanup.js";
-import { deferred, isOpen, rejection, until } from "./support/outcomes.js";
+import { deferred, isPending, rejection, until } from "./support/outcomes.js";
 import { printed } from "./support/console.js";
 
 /** Creates a server on a channel. The test acts as the peer. */
@@ -398,7 +398,7 @@ describe("running requests", () => {
       if (role === "guest") {
         pipe.channel.idle().then(() => (isIdle = true));
         assert.isFalse(signal.aborted);
-        assert.isTrue(await isOpen(pipe.channel.idle()));
+        assert.isTrue(await isPending(pipe.channel.idle()));
       } else {
         await until(() => signal.aborted);
       }
@@ -423,7 +423,7 @@ describe("running requests", () => {
     pipe.end();
     await pipe.channel.ended;
     const idle = pipe.channel.idle();
-    assert.isTrue(await isOpen(idle));
+    assert.isTrue(await isPending(idle));
     new JSONRPCClient(pipe.channel.transport());
     await idle;
     assert.deepEqual(pipe.messages, []);
@@ -446,7 +446,7 @@ describe("running requests", () => {
     await until(() => next === 3);
     const idle = pipe.channel.idle();
     for (const gate of gates) {
-      assert.isTrue(await isOpen(idle));
+      assert.isTrue(await isPending(idle));
       gate.resolve();
     }
     await idle;

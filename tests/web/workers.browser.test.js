@@ -5,7 +5,7 @@ import { JSONRPCClient, JSONRPCPeer, portTransport, workerTransport } from "./su
 import { readyWorker, nextMessage, worker } from "./support/workers.js";
 import { recordMessageListeners } from "./support/iframes.js";
 import { afterThisTest } from "./support/cleanup.js";
-import { isOpen, rejection } from "./support/outcomes.js";
+import { isPending, rejection } from "./support/outcomes.js";
 
 /** Starts a worker. Returns the worker, and a peer for the worker. */
 async function connected(file = "worker.js") {
@@ -278,7 +278,7 @@ describe("calls that are made before a worker has loaded its wasm", () => {
     assert.isFalse(isLoaded, "the call during the second load must be answered at once");
     await loaded;
     const call = client.request("echo", [3]);
-    assert.isTrue(await isOpen(call));
+    assert.isTrue(await isPending(call));
     started.postMessage({ type: "serve" });
     assert.deepEqual(await call, [3]);
   });

@@ -33,8 +33,8 @@ fn frames_in(bytes: &[u8]) -> Vec<(FrameType, String)> {
     frames
 }
 
-/// Returns the answers of a server, as JSON.
-fn answers(server: GuestServer<'_>, input: &[u8]) -> Vec<Value> {
+/// Serves the input. Returns the payloads of all frames that the server sends after OPEN, as JSON.
+fn payloads_after_open(server: GuestServer<'_>, input: &[u8]) -> Vec<Value> {
     let mut out = Vec::new();
     server.serve(&mut Guest::on(input, &mut out)).unwrap();
     let mut frames = frames_in(&out).into_iter();
@@ -94,12 +94,12 @@ fn frames_that_are_not_calls_are_passed_to_on_frame_with_their_payload() {
         (FrameType::Call, r#"{"jsonrpc":"2.0","id":1,"method":"add","params":[1,2]}"#),
     ]);
     let mut reported = Vec::new();
-    let answers = answers(
+    let payloads = payloads_after_open(
         server_with_add().on_frame(|frame, _| reported.push((frame.frame_type, frame.payload.to_vec()))),
         &input,
     );
     assert_eq!(
-        answers,
+        payloads,
         [json!({ "jsonrpc": "2.0", "id": 1, "result": 3 })],
         "a call after CLOSE in the same read must be answered"
     );
@@ -114,7 +114,7 @@ fn a_server_ends_when_its_handler_sends_close() {
         Ok::<_, RpcError>(())
     });
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"leave"}"#;
-    assert_eq!(answers(server, &calls(&[call, call])), [json!("bye")], "CLOSE must be the last frame");
+    assert_eq!(payloads_after_open(server, &calls(&[call, call])), [json!("bye")], "CLOSE must be the last frame");
 }
 
 #[test]
@@ -158,14 +158,14 @@ fn calls_are_answered_with_results_and_errors() {
         r#"{"jsonrpc":"2.0","method":"add","params":[1,2]}"#,
         r#"[{"jsonrpc":"2.0","id":5,"method":"add","params":[2,2]},{"jsonrpc":"2.0","id":6,"method":"add","params":[3,3]}]"#,
     ]);
-    let answers = answers(server_with_add(), &input);
-    assert_eq!(answers[0], json!({ "jsonrpc": "2.0", "id": 1, "result": 3 }));
-    assert_eq!((&answers[1]["id"], &answers[1]["error"]["code"]), (&json!("x"), &json!(-32602)));
-    assert_eq!(answers[2]["error"], json!({ "code": -32602, "message": "too large" }));
-    assert_eq!(answers[3]["error"], json!({ "code": -32601, "message": "Method not found: subtract" }));
+    let payloads = payloads_after_open(server_with_add(), &input);
+    assert_eq!(payloads[0], json!({ "jsonrpc": "2.0", "id": 1, "result": 3 }));
+    assert_eq!((&payloads[1]["id"], &payloads[1]["error"]["code"]), (&json!("x"), &json!(-32602)));
+    assert_eq!(payloads[2]["error"], json!({ "code": -32602, "message": "too large" }));
+    assert_eq!(payloads[3]["error"], json!({ "code": -32601, "message": "Method not found: subtract" }));
     let batch = [json!({ "jsonrpc": "2.0", "id": 5, "result": 4 }), json!({ "jsonrpc": "2.0", "id": 6, "result": 6 })];
-    assert_eq!(answers[4], json!(batch));
-    assert_eq!(answers.len(), 5, "a notification is not answered");
+    assert_eq!(payloads[4], json!(batch));
+    assert_eq!(payloads.len(), 5, "a notification is not answered");
 }
 
 #[test]
@@ -180,9 +180,9 @@ fn a_call_that_cannot_be_read_is_answered_and_the_next_call_is_read() {
         (r#"{"id":1,"method":"add","params":[1,2]}"#, json!(1), -32600),
         (r#"{"jsonrpc":"1.0","id":1,"method":"add","params":[1,2]}"#, json!(1), -32600),
     ] {
-        let answers = answers(server_with_add(), &calls(&[bad, good]));
-        assert_eq!((&answers[0]["id"], &answers[0]["error"]["code"]), (&id, &json!(code)), "{bad}");
-        assert_eq!(answers[1]["result"], json!(3), "{bad}");
+        let payloads = payloads_after_open(server_with_add(), &calls(&[bad, good]));
+        assert_eq!((&payloads[0]["id"], &payloads[0]["error"]["code"]), (&id, &json!(code)), "{bad}");
+        assert_eq!(payloads[1]["result"], json!(3), "{bad}");
     }
 }
 
@@ -192,9 +192,9 @@ fn a_call_over_the_limit_is_refused_and_the_next_call_is_answered() {
     limits.message_bytes = 60;
     let long = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"add","params":[1,{}]}}"#, "1".repeat(60));
     let good = r#"{"jsonrpc":"2.0","id":9,"method":"add","params":[1,2]}"#;
-    let answers = answers(server_with_add().with_limits(limits), &calls(&[&long, good]));
-    assert_eq!(answers[0]["error"]["data"], json!({ "reason": "oversize" }));
-    assert_eq!(answers[1]["result"], json!(3));
+    let payloads = payloads_after_open(server_with_add().with_limits(limits), &calls(&[&long, good]));
+    assert_eq!(payloads[0]["error"]["data"], json!({ "reason": "oversize" }));
+    assert_eq!(payloads[1]["result"], json!(3));
 }
 
 #[test]
@@ -205,10 +205,10 @@ fn a_handler_can_send_notifications_and_frames_before_it_answers() {
         assert_eq!(host.notify("progress", &50).unwrap_err().kind(), ErrorKind::InvalidInput);
         Ok::<_, RpcError>(())
     });
-    let answers = answers(server, &calls(&[r#"{"jsonrpc":"2.0","id":1,"method":"work"}"#]));
-    assert_eq!(answers[0], json!({ "jsonrpc": "2.0", "method": "progress", "params": [50] }));
-    assert_eq!(answers[1], json!({ "half": true }));
-    assert_eq!(answers[2], json!({ "jsonrpc": "2.0", "id": 1, "result": null }));
+    let payloads = payloads_after_open(server, &calls(&[r#"{"jsonrpc":"2.0","id":1,"method":"work"}"#]));
+    assert_eq!(payloads[0], json!({ "jsonrpc": "2.0", "method": "progress", "params": [50] }));
+    assert_eq!(payloads[1], json!({ "half": true }));
+    assert_eq!(payloads[2], json!({ "jsonrpc": "2.0", "id": 1, "result": null }));
 }
 
 #[test]
@@ -228,22 +228,22 @@ fn the_server_continues_after_a_panic_in_any_handler() {
         (FrameType::Call, &add(5)),
         (FrameType::Close, "boom"),
     ]);
-    let mut panics = 0;
+    let mut frames = 0;
     let server = server_with_add()
         .method("fail", |(): (), _| -> Result<(), RpcError> { panic!("{PANIC}") })
         .on_notify("boom", |(): (), _| panic!("{PANIC}"))
         .on_notify("read", |_: Unreadable, _| ())
         .on_frame(|frame, _| {
-            panics += 1;
+            frames += 1;
             assert_ne!(frame.payload, b"boom", "{PANIC}");
         });
-    let answers = answers(server, &input);
-    assert_eq!(panics, 3);
-    assert_eq!(answers.len(), 3, "{answers:?}");
-    assert_eq!((&answers[0]["id"], &answers[0]["result"]), (&json!(1), &json!(3)));
-    assert_eq!((&answers[1][0]["result"], &answers[1][2]["result"]), (&json!(3), &json!(3)));
-    assert_eq!((&answers[1][1]["id"], &answers[1][1]["error"]["code"]), (&json!(3), &json!(-32603)));
-    assert_eq!((&answers[2]["id"], &answers[2]["result"]), (&json!(5), &json!(3)));
+    let payloads = payloads_after_open(server, &input);
+    assert_eq!(frames, 3);
+    assert_eq!(payloads.len(), 3, "{payloads:?}");
+    assert_eq!((&payloads[0]["id"], &payloads[0]["result"]), (&json!(1), &json!(3)));
+    assert_eq!((&payloads[1][0]["result"], &payloads[1][2]["result"]), (&json!(3), &json!(3)));
+    assert_eq!((&payloads[1][1]["id"], &payloads[1][1]["error"]["code"]), (&json!(3), &json!(-32603)));
+    assert_eq!((&payloads[2]["id"], &payloads[2]["result"]), (&json!(5), &json!(3)));
 }
 
 /// Params that panic when they are deserialized.

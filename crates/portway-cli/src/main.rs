@@ -1,6 +1,7 @@
 //! The command `portway`: JSON-RPC 2.0 at a shell prompt. This crate contains the arguments, the output and the exit
 //! codes. The library `portway` contains the protocol.
 
+mod accept;
 mod arguments;
 mod call;
 mod completions;

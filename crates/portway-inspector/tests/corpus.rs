@@ -2,9 +2,10 @@
 //! inputs.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed test is a panic")]
 
-use std::fs;
-use std::path::Path;
-
+/// Runs a target on its corpus. `tests/corpus.rs` of the library uses the same file.
+#[path = "../../../fuzz/src/corpus.rs"]
+#[allow(unreachable_pub, clippy::expect_used, reason = "in a test, a panic reports a fault")]
+mod corpus;
 /// The module that the fuzz programs use, too.
 #[path = "../../../fuzz/src/inspector/mod.rs"]
 #[allow(
@@ -15,30 +16,17 @@ use std::path::Path;
 )]
 mod targets;
 
-fn run(target: &str, check: fn(&[u8])) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
-    let mut inputs = 0;
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        // The last line before a panic names the input.
-        println!("{}", path.display());
-        check(&fs::read(path).unwrap());
-        inputs += 1;
-    }
-    assert!(inputs >= 20, "{inputs} inputs");
-}
-
 #[test]
 fn the_history_its_list_and_its_figures_agree() {
-    run("inspector_take", targets::take);
+    corpus::run("inspector_take", targets::take);
 }
 
 #[test]
 fn each_secret_is_masked_and_nothing_else_changes() {
-    run("inspector_mask", targets::mask);
+    corpus::run("inspector_mask", targets::mask);
 }
 
 #[test]
 fn records_of_a_file_are_taken_in_and_read_again() {
-    run("inspector_import", targets::import);
+    corpus::run("inspector_import", targets::import);
 }

@@ -2,6 +2,8 @@
 //!
 //! A profile is plain data. The rest of the core reads the profile, and has no code for a particular protocol.
 
+use crate::Limits;
+
 /// The dialect of JSON-RPC 2.0 that a peer uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -74,7 +76,8 @@ pub enum ProgressValue {
 pub enum BatchPolicy {
     /// Handles the messages in the array.
     Accept,
-    /// Answers the whole array with one error: -32600, the id null, and the `data.reason` `batch-not-supported`.
+    /// Answers the whole array with one error: -32600, the id null, and the `data.reason` `batch-not-supported`. The
+    /// responses in the array still end their calls. An array of responses alone is not answered.
     Reject,
 }
 
@@ -89,6 +92,16 @@ pub enum Ordering {
 }
 
 impl Profile {
+    /// Returns the maximum number of messages in an incoming batch, not counting responses. A batch with more messages
+    /// is refused. Returns 0 if the profile rejects batches.
+    #[must_use]
+    pub const fn max_batch_items(&self, limits: &Limits) -> usize {
+        match self.batch {
+            BatchPolicy::Accept => limits.batch_items,
+            BatchPolicy::Reject => 0,
+        }
+    }
+
     /// JSON-RPC 2.0 as in the specification.
     pub const GENERIC: Self = Self {
         batch: BatchPolicy::Accept,

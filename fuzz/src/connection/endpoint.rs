@@ -128,9 +128,8 @@ impl Endpoint {
                 let counted = entries.iter().filter(|entry| {
                     !matches!(entry, Ok(Message::Response(_)) | Err(Unusable::Ignore | Unusable::Unreadable { .. }))
                 });
-                let is_refused = config.profile.batch == BatchPolicy::Reject
-                    || entries.is_empty()
-                    || counted.count() > config.limits.batch_items;
+                let max = if config.profile.batch == BatchPolicy::Reject { 0 } else { config.limits.batch_items };
+                let is_refused = entries.is_empty() || counted.count() > max;
                 if is_refused {
                     self.expect_reply_to(&Id::Null, false);
                 } else {

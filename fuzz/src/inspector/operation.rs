@@ -18,6 +18,10 @@ pub enum Operation<'t> {
         kind: RecordKind,
         argument: &'t str,
     },
+    /// `M`, `N`: the next records are taken as many, or one by one.
+    Many {
+        is_on: bool,
+    },
     /// `@`: the id of the link of the next records.
     Link(&'t str),
     /// `+`: the time passes, in microseconds. `-`: the clock is set back.
@@ -80,6 +84,7 @@ fn operation(name: char, argument: &str) -> Operation<'_> {
         'm' | 'i' | 't' | 'e' | 'v' | 'w' => Operation::Filter { name, value: argument },
         'x' => Operation::Matches(number),
         'h' => Operation::Height(number),
+        'M' | 'N' => Operation::Many { is_on: name == 'M' },
         'P' => Operation::Pause,
         'R' => Operation::Resume,
         'C' => Operation::Clear,

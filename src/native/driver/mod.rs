@@ -296,10 +296,14 @@ impl Driver {
         let begin =
             |connection: &mut Connection<Text>| (!connection.is_closed()).then(|| connection.begin_batch(&entries));
         let Some(batch) = self.link.with_connection(begin) else { return };
-        if batch.is_none() {
-            entries.retain(is_response);
+        match batch {
+            Ok(_) => self.frame_handler.report_rejections(&entries),
+            Err(fault) => {
+                self.frame_handler.report_rejected(None, &[], fault);
+                entries.retain(is_response);
+            }
         }
-        self.batch = Some((batch, entries.into_iter()));
+        self.batch = Some((batch.ok(), entries.into_iter()));
     }
 
     /// Handles the elements of the current batch. Dispatches the events of each element before the next element is

@@ -126,7 +126,8 @@ impl WebSocketPolicy {
     }
 
     /// Sets the maximum number of connections. A further connection replaces the oldest connection whose request is
-    /// incomplete. If there is no such connection, the further connection is refused with 503. Default: 16 384.
+    /// incomplete. If there is no such connection, the listener answers the further connection with 503. Default:
+    /// 16 384.
     pub fn max_connections(self, count: usize) -> Self {
         Self { max_connections: count, ..self }
     }

@@ -14,11 +14,11 @@ export function serve(endpoint, methods, kind) {
   return { close: () => rpc.$close() };
 }
 
-export async function call(endpoint, kind) {
-  return both(endpoint, {}, kind);
+export async function connectCaller(endpoint, kind) {
+  return serveAndCall(endpoint, {}, kind);
 }
 
-export async function both(endpoint, methods, kind) {
+export async function serveAndCall(endpoint, methods, kind) {
   const rpc = start(endpoint, methods, kind);
   return {
     call: (method, params) => rpc[method](params),

@@ -4,9 +4,9 @@
 // `typicalImport` has the exports that a page and its worker need for calls. `more` is a larger import. `wasm` is the
 // wasm file of the library. `firstImportOfWorker` is a module that a worker imports before it loads the library.
 //
-// An adapter exports `serve`, `call` and `both`, which use the library over an endpoint: as a server, as a client, and
-// as both. `kind` is the kind of the endpoint: `port`, `worker`, `self` (in a worker), `frame` (the element of an
-// iframe) or `parent` (in an iframe).
+// An adapter exports `serve`, `connectCaller` and `serveAndCall`, which use the library over an endpoint: as a server,
+// as a client, and as both. `kind` is the kind of the endpoint: `port`, `worker`, `self` (in a worker), `frame` (the
+// element of an iframe) or `parent` (in an iframe).
 
 export const catalogue = [
   {

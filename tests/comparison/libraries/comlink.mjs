@@ -16,7 +16,7 @@ export function serve(endpoint, methods, kind) {
   Comlink.expose(exposed, endpointOf(endpoint, kind));
 }
 
-export async function call(endpoint, kind) {
+export async function connectCaller(endpoint, kind) {
   const remote = Comlink.wrap(endpointOf(endpoint, kind));
   return {
     call: (method, params) => remote[method](params),
@@ -27,9 +27,9 @@ export async function call(endpoint, kind) {
   };
 }
 
-export async function both(endpoint, methods) {
+export async function serveAndCall(endpoint, methods) {
   serve(endpoint, methods);
-  return call(endpoint);
+  return connectCaller(endpoint);
 }
 
 function endpointOf(endpoint, kind) {

@@ -16,11 +16,11 @@ export function serve(endpoint, methods, kind) {
   start(channelOf(endpoint, kind), methods);
 }
 
-export async function call(endpoint, kind) {
-  return both(endpoint, {}, kind);
+export async function connectCaller(endpoint, kind) {
+  return serveAndCall(endpoint, {}, kind);
 }
 
-export async function both(endpoint, methods, kind) {
+export async function serveAndCall(endpoint, methods, kind) {
   const channel = channelOf(endpoint, kind);
   const serverAndClient = start(channel, methods);
   let lastId = 0;

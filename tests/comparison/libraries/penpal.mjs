@@ -19,11 +19,11 @@ export function serve(endpoint, methods, kind) {
   return { close: () => connection.destroy() };
 }
 
-export async function call(endpoint, kind, options) {
-  return both(endpoint, {}, kind, options);
+export async function connectCaller(endpoint, kind, options) {
+  return serveAndCall(endpoint, {}, kind, options);
 }
 
-export async function both(endpoint, methods, kind, options) {
+export async function serveAndCall(endpoint, methods, kind, options) {
   const connection = start(endpoint, methods, kind, options);
   const remote = await connection.promise;
   return {

@@ -11,7 +11,7 @@ export function serve(endpoint, methods) {
   return { close: async () => (await peer).destroy() };
 }
 
-export async function call(endpoint) {
+export async function connectCaller(endpoint) {
   const peer = await connect(endpoint);
   return {
     call: (method, params) => peer.request(method, params),

@@ -33,11 +33,11 @@ export function serve(endpoint, methods, kind = "port") {
   return { close: () => server.destroy() };
 }
 
-export async function call(endpoint, kind = "port") {
+export async function connectCaller(endpoint, kind = "port") {
   return caller(new JSONRPCClient(transports[kind](endpoint)));
 }
 
-export async function both(endpoint, methods) {
+export async function serveAndCall(endpoint, methods) {
   const peer = new JSONRPCPeer(portTransport(endpoint));
   register(peer, methods);
   return caller(peer);

@@ -13,16 +13,19 @@ export function serve(endpoint, methods, kind) {
   return { close: () => connection.then((connection) => connection.close()) };
 }
 
-export async function call(endpoint, kind) {
-  return both(endpoint, {}, kind);
+export async function connectCaller(endpoint, kind) {
+  return serveAndCall(endpoint, {}, kind);
 }
 
-export async function both(endpoint, methods, kind) {
+export async function serveAndCall(endpoint, methods, kind) {
   return caller(await ParentHandshake(messenger(endpoint, kind), exposed(methods)));
 }
 
-/** Like `both`, but as the child of the handshake. Two peers can connect only if one is a parent and one is a child. */
-export async function bothAsChild(endpoint, methods, kind) {
+/**
+ * Like `serveAndCall`, but as the child of the handshake. Two peers can connect only if one is a parent and one is a
+ * child.
+ */
+export async function serveAndCallAsChild(endpoint, methods, kind) {
   return caller(await accept(endpoint, methods, kind));
 }
 

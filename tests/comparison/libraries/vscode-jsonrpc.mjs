@@ -25,11 +25,11 @@ export function serve(endpoint, methods) {
   return { close: () => connection.dispose() };
 }
 
-export async function call(endpoint) {
-  return both(endpoint, {});
+export async function connectCaller(endpoint) {
+  return serveAndCall(endpoint, {});
 }
 
-export async function both(endpoint, methods) {
+export async function serveAndCall(endpoint, methods) {
   const connection = start(endpoint, methods);
   let lastToken = 0;
   return {

@@ -8,7 +8,7 @@ export async function connected(library, methods) {
   const { port1, port2 } = new MessageChannel();
   const seen = tap(port1, port2);
   library.serve(port2, methods);
-  return { ...(await library.call(port1)), seen, here: port1, there: port2 };
+  return { ...(await library.connectCaller(port1)), seen, here: port1, there: port2 };
 }
 
 /** Returns an array to which each message of the ports is added. */

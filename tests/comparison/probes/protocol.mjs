@@ -45,7 +45,7 @@ export const protocol = [
       asServer.port2.onmessage = ({ data: { id, method, params } = {} }) => {
         if (method === "echo") asServer.port2.postMessage({ jsonrpc: "2.0", id, result: params.text });
       };
-      const client = library.call(asServer.port1).then(({ call }) => call("echo", { text: "hi" }));
+      const client = library.connectCaller(asServer.port1).then(({ call }) => call("echo", { text: "hi" }));
       const calls = (await ending(client)).value === "hi";
       const asClient = new MessageChannel();
       library.serve(asClient.port1, echo);
@@ -100,8 +100,8 @@ export const protocol = [
     async probe(library) {
       const { port1, port2 } = new MessageChannel();
       const whoMethods = (name) => ({ who: ({ caller }) => `${name} to ${caller}` });
-      const { both, bothAsChild = both } = library;
-      const ends = Promise.all([both(port1, whoMethods("one")), bothAsChild(port2, whoMethods("two"))]);
+      const { serveAndCall, serveAndCallAsChild = serveAndCall } = library;
+      const ends = Promise.all([serveAndCall(port1, whoMethods("one")), serveAndCallAsChild(port2, whoMethods("two"))]);
       const [one, two] = await ends;
       const calls = [one.call("who", { caller: "one" }), two.call("who", { caller: "two" })];
       const { value, state } = await ending(Promise.all(calls));
@@ -121,7 +121,7 @@ export const protocol = [
         },
       });
       const end = await ending(async () => {
-        const clients = [await library.call(port1), await library.call(port1)];
+        const clients = [await library.connectCaller(port1), await library.connectCaller(port1)];
         return Promise.all(["anna", "bert"].map((name, n) => clients[n].call("profile", { name })));
       });
       const answers = end.value?.join();
@@ -133,7 +133,7 @@ export const protocol = [
     text: "Calls made before the peer listens to its port are answered",
     async probe(library) {
       const { port1, port2 } = new MessageChannel();
-      const answer = library.call(port1).then(({ call }) => call("echo", { text: "hi" }));
+      const answer = library.connectCaller(port1).then(({ call }) => call("echo", { text: "hi" }));
       await quiet();
       library.serve(port2, echo);
       const end = await ending(answer);
@@ -151,7 +151,7 @@ export const protocol = [
       port2.onmessage = onmessage;
       const seen = tap(port1, port2);
       library.serve(port2, echo);
-      const { call } = await library.call(port1);
+      const { call } = await library.connectCaller(port1);
       await call("echo", { text: "hi" });
       const before = { received, seen: seen.length, noise: noise.length };
       for (const port of [port1, port2]) for (const message of FOREIGN) port.postMessage(message);

@@ -18,7 +18,7 @@ export function pause(ms) {
 }
 
 /** Returns whether a promise is still pending after `ms` milliseconds. */
-export async function isOpen(promise, ms = 30) {
+export async function isPending(promise, ms = 30) {
   const open = Symbol("open");
   const settled = promise.then(
     () => "resolved",

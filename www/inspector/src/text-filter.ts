@@ -70,8 +70,8 @@ export class TextFilter {
   }
 
   /**
-   * Returns a byte for each record: 1 if its text matches. Returns undefined if there is no text filter, or if the
-   * filter is a regular expression, which the worker tests later.
+   * Returns a byte for each record: 1 if its text matches. Returns undefined if the filter is empty. Also returns
+   * undefined if the filter is a regular expression, because the worker tests the records later.
    */
   test(records: readonly TapRecord[]): Uint8Array | undefined {
     const part = this.#part;

@@ -33,6 +33,10 @@ impl fmt::Display for Counts {
     }
 }
 
+/// The beginning of a line with which a test reports that the machine lacks something that the test needs. libtest has
+/// no such result.
+const SKIPPED: &str = "skipped test: ";
+
 /// The result of one suite in one engine.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Verdict {
@@ -57,6 +61,11 @@ impl Verdict {
                 counts += found;
             }
         }
+        // libtest counts these tests as passed.
+        let skipped = outcome.output.lines().filter(|line| line.starts_with(SKIPPED)).count() as u64;
+        let skipped = skipped.min(counts.passed);
+        counts.passed -= skipped;
+        counts.skipped += skipped;
         let mut verdict = Self { counts, failures: failed_tests(&outcome.output), figures: Vec::new() };
         verdict.add_unreported_failure(outcome);
         verdict
@@ -215,6 +224,15 @@ mod tests {
         let verdict = Verdict::from_cargo(&exited(output, true)?);
         assert_eq!(verdict.counts, Counts { passed: 12, failed: 0, skipped: 1 });
         assert!(verdict.failures.is_empty());
+        Ok(())
+    }
+
+    #[test]
+    fn a_test_that_reports_that_it_was_skipped_does_not_count_as_passed() -> Result<()> {
+        let output = "skipped test: a: it needs root\ntest a ... ok\n\
+                      test result: ok. 5 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out\n";
+        let verdict = Verdict::from_cargo(&exited(output, true)?);
+        assert_eq!(verdict.counts, Counts { passed: 4, failed: 0, skipped: 2 });
         Ok(())
     }
 

@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use portway::{Framing, Listener};
 use tokio::io::AsyncReadExt;
@@ -12,12 +11,10 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::history::History;
+use crate::accept::RETRY_INTERVAL;
 use crate::limits::{MAX_INSPECTOR_BYTES, MAX_LONG_LINES, MAX_TAPPED_CONNECTIONS};
 use crate::output::{Failure, print_message};
 use crate::program::UNREACHABLE;
-
-/// The pause after an error that may occur again at once, such as too many open files.
-const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The size of a read. An incomplete line of a program needs a permit if it is longer than this size.
 const READ_BYTES: usize = 64 * 1024;

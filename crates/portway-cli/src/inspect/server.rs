@@ -23,15 +23,13 @@ use tokio::task::JoinSet;
 use super::files::OpenedFile;
 use super::history::History;
 use super::page::Page;
+use crate::accept::RETRY_INTERVAL;
 use crate::limits::{INSPECTOR_HEAD_BYTES, INSPECTOR_HEAD_TIMEOUT, MAX_INSPECTOR_CONNECTIONS, MAX_INSPECTOR_PAGES};
 use crate::output::Failure;
 use crate::program::UNREACHABLE;
 
 /// The number of random bytes of a token.
 const TOKEN_BYTES: usize = 16;
-
-/// The pause after an error that may occur again at once, such as too many open files.
-const RETRY_INTERVAL: std::time::Duration = std::time::Duration::from_millis(50);
 
 /// The policy of the page, one directive a line. `www/serve.mjs` reads the same file.
 const POLICY: &str = include_str!("policy.txt");

@@ -8,7 +8,6 @@ use std::fs;
 use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use portway::{Admission, Closed, Framing, Limits, Listener, Refusal, Service, Transport, WebSocketPolicy};
 use portway_cli_support::signals::Signals;
@@ -19,12 +18,10 @@ use tokio::task::JoinSet;
 pub(crate) use self::arguments::ServeArguments;
 #[cfg(test)]
 pub(crate) use self::arguments::{SERVE_NOTES, SERVE_USAGE};
+use crate::accept::RETRY_INTERVAL;
 use crate::limits::{LINK_GRACE, MAX_PROCESSES};
 use crate::output::{Failure, USAGE_OR_IO_FAILED, print_message};
 use crate::program::UNREACHABLE;
-
-/// The pause after an error that may occur again at once, such as too many open files.
-const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     let failure = |error: io::Error| Failure::new(UNREACHABLE, error.to_string());

@@ -6,7 +6,6 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
 
 use portway::tap::{Direction, TapTransport};
 use portway::{Framing, Listener, connect_unix};
@@ -18,13 +17,11 @@ use super::address::{Address, WebSocketAddress};
 use super::copy::{Copies, Taps};
 use super::head;
 use super::pump::{self, End, Progress};
+use crate::accept::RETRY_INTERVAL;
 use crate::limits::{CONNECT_TIMEOUT, MAX_TAP_HEAD_BYTES, MAX_TAPPED_CONNECTIONS};
 use crate::lookup;
 use crate::output::{Failure, print_message};
 use crate::program::UNREACHABLE;
-
-/// The pause after an error that may occur again at once, such as too many open files.
-const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Accepts connections until `shutdown` completes. Then all connections are closed.
 pub(super) async fn run(

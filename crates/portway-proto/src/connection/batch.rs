@@ -107,7 +107,7 @@ fn bytes_of_reply<P: Payload>(entry: &Entry<P>) -> usize {
 
 impl<P: Payload> Connection<P> {
     pub(super) fn handle_batch(&mut self, entries: Vec<Entry<P>>) {
-        let batch = self.begin_batch(&entries);
+        let batch = self.begin_batch(&entries).ok();
         for entry in entries {
             if batch.is_some() || is_response(&entry) {
                 self.handle_entry(entry, batch);
@@ -151,28 +151,29 @@ impl<P: Payload> Connection<P> {
     /// Begins a batch from the peer. Pass each element to [`handle_in_batch`](Self::handle_in_batch) afterwards, and
     /// then call [`end_batch`](Self::end_batch).
     ///
-    /// Returns `None` if the batch is refused. The responses in a refused batch still end their calls. So pass each
-    /// element for which [`is_response`] is true to [`handle`](Self::handle), and drop the other elements. A batch of
-    /// responses alone gets no error response.
-    pub fn begin_batch(&mut self, entries: &[Entry<P>]) -> Option<u32> {
+    /// A batch of responses alone is never refused.
+    ///
+    /// # Errors
+    ///
+    /// If the batch is empty or has too many messages, the connection answers the whole batch with an error, and this
+    /// method returns the fault. The responses in such a batch still end their calls. So pass each element for which
+    /// [`is_response`] is true to [`handle`](Self::handle), and drop the other elements.
+    pub fn begin_batch(&mut self, entries: &[Entry<P>]) -> Result<u32, Fault> {
         // Responses do not count towards the limit, since they are never answered.
         let counts = |entry: &&Entry<P>| !is_response(entry) && !matches!(entry, Err(Unusable::Ignore));
         let count = entries.iter().filter(counts).count();
-        let fault = if self.config.profile.batch == BatchPolicy::Reject {
-            Fault::Refused(Reason::BatchNotSupported)
-        } else if count > self.config.limits.batch_items {
-            Fault::Refused(Reason::BatchTooLarge)
-        } else if entries.is_empty() {
-            Fault::InvalidRequest
-        } else {
+        if !entries.is_empty() && count <= self.config.profile.max_batch_items(&self.config.limits) {
             let is_refused = !self.has_room_for_replies(entries);
             self.answered_batch = self.calls.only_batch_number();
-            return Some(self.reply_batches.begin(is_refused));
-        };
-        if count > 0 || entries.is_empty() {
-            self.reject(Rejected { id: P::Id::NULL, fault }, None);
+            return Ok(self.reply_batches.begin(is_refused));
         }
-        None
+        let fault = match self.config.profile.batch {
+            BatchPolicy::Reject => Fault::Refused(Reason::BatchNotSupported),
+            BatchPolicy::Accept if count > 0 => Fault::Refused(Reason::BatchTooLarge),
+            BatchPolicy::Accept => Fault::InvalidRequest,
+        };
+        self.reject(Rejected { id: P::Id::NULL, fault }, None);
+        Err(fault)
     }
 
     pub(super) fn finish_batch_item(&mut self, batch: Option<u32>) {

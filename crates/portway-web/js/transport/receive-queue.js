@@ -28,7 +28,7 @@ export class ReceiveQueue {
 
   #enqueue(message) {
     if (this.#queue.length < MAX_UNHANDLED_MESSAGES) return void this.#queue.push([message, this.#metadata?.()]);
-    if (!this.#hasDropped) console.warn("portway: messages are dropped, since there is no handler");
+    if (!this.#hasDropped) console.warn("portway: messages without a handler are dropped");
     this.#hasDropped = true;
   }
 

@@ -17,16 +17,15 @@ use crate::message::{
     Class, Entry, ErrorObject, Fault, Id, Incoming, Kind, Malformed, Message, Notification, Reason, Rejected, Request,
     Response, Unreadable, Unusable,
 };
-use crate::profile::{BatchPolicy, Profile};
+use crate::profile::Profile;
 use crate::validate::Code;
 
 /// Decodes one message or batch. Text that is not a message becomes an [`Unusable`], which determines the reaction of
 /// the connection.
 ///
-/// If the profile rejects batches, all elements of a batch are omitted. If a batch has more than
-/// [`Limits::batch_items`] messages, not counting responses, one message beyond the limit is returned, and the later
-/// messages are omitted. In both cases, the connection refuses the whole batch. Responses are not omitted because of
-/// this limit.
+/// If a batch has more messages than [`Profile::max_batch_items`], not counting responses, one message beyond the limit
+/// is returned, and the later messages are omitted. The connection then refuses the whole batch. Responses are not
+/// omitted because of this limit, since they still end their calls. [`Limits::message_bytes`] limits their number.
 ///
 /// # Examples
 ///
@@ -117,16 +116,10 @@ impl Reader<'_> {
 
     fn batch(&self, scanner: &mut Scanner<'_>) -> Option<Vec<Entry<Box<RawValue>>>> {
         // One message beyond the limit shows the connection that the batch is too long.
-        let max_entries = match self.profile.batch {
-            BatchPolicy::Accept => self.limits.batch_items.saturating_add(1),
-            BatchPolicy::Reject => 0,
-        };
+        let max_entries = self.profile.max_batch_items(self.limits).saturating_add(1);
         let mut entries = Vec::new();
         let mut counted = 0;
         scanner.elements(|scanner| {
-            if max_entries == 0 {
-                return scanner.value().map(drop);
-            }
             let entry = match self.element(scanner)? {
                 DecodedElement::Request(request) => Ok(Message::Request(request.into_owned())),
                 DecodedElement::Other(entry) => entry,

@@ -374,7 +374,7 @@ fn the_responses_in_a_refused_batch_end_their_calls() {
 }
 
 #[test]
-fn a_refused_batch_of_responses_gets_no_response() {
+fn a_batch_of_responses_alone_gets_no_response_if_the_profile_rejects_batches() {
     let mut client = Connection::<Text>::new(Config::new(Profile::LSP));
     client.handle(Incoming::Batch(vec![Ok(Message::Response(Response {
         id: Id::from(1),
