@@ -80,7 +80,11 @@ describe("webSocketTransport", () => {
       [[url], "array"],
       [null, "null"],
     ])
-      throws(() => webSocketTransport(value, sockets), TypeError, `url must be a string or URL, got ${type}`);
+      throws(
+        () => webSocketTransport(value, sockets),
+        TypeError,
+        `url must be a string, URL or unused socket, got ${type}`,
+      );
   });
 
   it("throws if there is no WebSocket class, and names the package that has one", () => {
@@ -279,8 +283,8 @@ describe("a function of the options of webSocketTransport", () => {
   });
 
   const results = [
-    ["url", undefined, "url must be a string or URL, got undefined"],
-    ["url", () => "", "url must be a string or URL, got function"],
+    ["url", undefined, "url must be a string, URL or unused socket, got undefined"],
+    ["url", () => "", "url must be a string, URL or unused socket, got function"],
     ["protocols", 5, "protocols must be one or more strings, got number"],
     ["protocols", {}, "protocols must be one or more strings, got object"],
     ["first", 5, "first must be a string, an object or an array, got number"],
@@ -302,8 +306,8 @@ describe("a function of the options of webSocketTransport", () => {
 
 describe("ReconnectPolicy", () => {
   it("throws if its options are not an object", () => {
-    throws(() => new ReconnectPolicy(null), TypeError, "reconnect must be an object, got null");
-    throws(() => new ReconnectPolicy(5), TypeError, "reconnect must be an object, got number");
+    throws(() => new ReconnectPolicy(null), TypeError, "reconnect must be false or an object, got null");
+    throws(() => new ReconnectPolicy(5), TypeError, "reconnect must be false or an object, got number");
   });
 
   it("uses the delay without jitter if jitter fails", () => {

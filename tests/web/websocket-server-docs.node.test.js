@@ -1,8 +1,11 @@
 // Runs the server in Node of docs/websocket-server.md.
 
 import { assert } from "chai";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { copyFileSync } from "node:fs";
 import { connect } from "node:net";
+import { fileURLToPath } from "node:url";
 import WebSocket from "ws";
 import { documentedPrograms } from "./support/documented-programs.js";
 import { afterThisTest } from "./support/cleanup.js";
@@ -75,6 +78,29 @@ describe("the server in Node of docs/websocket-server.md", function () {
     const [code] = await once(child, "close");
     assert.deepEqual([code, output.err, output.out], [0, "", programs.outputOf("client.mjs")]);
     assert.deepEqual([server.output.out, server.output.err], ["", ""]);
+  });
+
+  it("is valid TypeScript with the option strict", async () => {
+    await programs.write();
+    const folder = fileURLToPath(new URL("../../target/websocket-server-docs/", import.meta.url));
+    copyFileSync(`${folder}server.mjs`, `${folder}server.mts`);
+    const tsc = fileURLToPath(new URL("../../node_modules/typescript/bin/tsc", import.meta.url));
+    const options = "--noEmit --strict --skipLibCheck --module nodenext --target es2022 --types node server.mts";
+    const child = spawn(process.execPath, [tsc, ...options.split(" ")], { cwd: folder });
+    let output = "";
+    child.stdout.on("data", (text) => (output += text));
+    const [code] = await once(child, "close");
+    assert.deepEqual([code, output], [0, ""]);
+  });
+
+  it("stops cleanly after SIGTERM: closes its connections with 4503, and exits", async () => {
+    const { port, child, output } = await startServer();
+    const { socket, received } = await open(port);
+    socket.send(ADD);
+    await until(() => received.length > 0);
+    child.kill("SIGTERM");
+    const [[closeCode], [exitCode]] = await Promise.all([once(socket, "close"), once(child, "exit")]);
+    assert.deepEqual([closeCode, exitCode, output.err], [4503, 0, ""]);
   });
 
   it("admits programs and listed origins, and refuses other origins and hosts with 403", async () => {

@@ -36,7 +36,7 @@ const isMarked = (id) => typeof id === "string" && id[0] === MARK;
 export function readMessages(text, unreadable) {
   const value = JSON.parse(text);
   const isBatch = Array.isArray(value);
-  if (isBatch ? value.length === 0 : isOrdinary(text, value)) return asMessages(value);
+  if (!isBatch && isOrdinary(text, value)) return asMessages(value);
   const envelopes = scan(text, isBatch);
   let next = 0;
   return asMessages(value, (element) => {
@@ -77,6 +77,13 @@ function marked(id, text) {
   if (isMarked(id)) return `${MARK}s${id}`;
   return Number.isFinite(id) && text !== `${id}` ? `${MARK}n${text}` : id;
 }
+
+/** Returns whether a message is of the application: a call, or a notification whose loss is an error. */
+export const isOfApplication = ({ method, id }) =>
+  method !== undefined && (id !== undefined || !(method === CANCEL || method.startsWith("rpc.")));
+
+/** Returns the text of a binary message. Throws a `TypeError` if the bytes are not UTF-8. */
+export const decode = (data) => new TextDecoder(undefined, { fatal: true, ignoreBOM: true }).decode(data);
 
 /** Returns the JSON text of a message, with the ids of the peer as the peer has written them. */
 export function exactText(message) {

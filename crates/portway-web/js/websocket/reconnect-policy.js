@@ -27,9 +27,10 @@ export class ReconnectPolicy {
    * The time at which `handleTimeout` must be called, or undefined.
    * @type {number | undefined}
    */
-  due = undefined;
-  #options;
-  #report;
+  due;
+  #hold;
+  /** Returns the delay before the next attempt. Its argument is the verdict on the last failure. */
+  #nextDelay;
   /** Whether `hurry` has shortened a delay since `handleTimeout` last changed the state. */
   #isHurried = false;
 
@@ -39,7 +40,7 @@ export class ReconnectPolicy {
    * @param {(error: any) => void} [report]
    */
   constructor(options = {}, report = () => {}) {
-    checkValue("reconnect", options, "an object");
+    checkValue("reconnect", options, "false or an object");
     checkOptions(options, OPTIONS, "reconnect.");
     const {
       base = RECONNECT_DELAY,
@@ -49,8 +50,15 @@ export class ReconnectPolicy {
       jitter = (delay) => delay * Math.random(),
     } = options;
     checkValue("reconnect.cap", cap, MILLISECONDS, base);
-    this.#options = { base, cap, hold, restart, jitter };
-    this.#report = report;
+    this.#hold = hold;
+    this.#nextDelay = (verdict) => {
+      const least = verdict === "wait-longer" ? restart : 0;
+      // After 1 024 failures, the power is infinite. If `base` is 0, the product is then not a number.
+      const delay = Math.min(cap, Math.max(base, least) * 2 ** this.attempt++ || 0);
+      // If `jitter` fails, the delay is used without jitter.
+      const part = resultOf("reconnect.jitter", () => jitter(delay, this.attempt - 1), delay, report, MILLISECONDS, 0);
+      return Math.min(cap, least + part);
+    };
   }
 
   start() {
@@ -58,11 +66,12 @@ export class ReconnectPolicy {
   }
 
   opened(now) {
-    if (this.state === "connecting") this.#enter("open", now + Math.max(this.#options.hold, this.delay));
+    if (this.state === "connecting") this.#enter("open", now + Math.max(this.#hold, this.delay));
   }
 
   handleTimeout(now) {
-    if (this.due === undefined || now < this.due) return;
+    // Without a due time, the comparison is false.
+    if (!(now >= /** @type {number} */ (this.due))) return;
     this.#isHurried = false;
     if (this.state === "open") this.attempt = 0;
     this.#enter(this.state === "open" ? "held" : "connecting");
@@ -75,25 +84,13 @@ export class ReconnectPolicy {
   lost(now, code, verdict = verdictOf(code)) {
     // The timer that sets `held` may be late, so the time decides whether the connection has reached that state.
     if (this.state === "open") this.handleTimeout(now);
-    if (!/^(conn|open|held)/.test(this.state)) return;
+    else if (!/^(conn|held)/.test(this.state)) return;
     if (verdict === "stop") return this.close();
-    const { base, cap, restart, jitter } = this.#options;
-    const least = verdict === "wait-longer" ? restart : 0;
-    // After 1 024 failures, the power is infinite. If `base` is 0, the product is then not a number.
-    const delay = Math.min(cap, Math.max(base, least) * 2 ** this.attempt++ || 0);
-    // If `jitter` fails, the delay is used without jitter.
-    const part = resultOf(
-      "reconnect.jitter",
-      () => jitter(delay, this.attempt - 1),
-      delay,
-      this.#report,
-      MILLISECONDS,
-      0,
-    );
+    const delay = this.#nextDelay(verdict);
     // `jitter` may have closed the policy.
     if (this.state === "closed") return;
-    this.delay = Math.min(cap, least + part);
-    this.#enter("waiting", now + this.delay);
+    this.delay = delay;
+    this.#enter("waiting", now + delay);
   }
 
   /**

@@ -1,14 +1,10 @@
 // The codes, reasons and texts of the ends of connections.
 
 /** The maximum length of a reason in a close frame, in bytes of UTF-8 (RFC 6455, section 5.5). */
-const MAX_REASON_BYTES = 123;
+export const MAX_REASON_BYTES = 123;
 
 /** Returns the code for `close`: browsers accept 1000 and 3000 to 4999, so any other code becomes 1000. */
 export const closeCode = (code) => (code >= 3000 && code <= 4999 ? code : 1000);
-
-/** Returns the beginning of a reason that fits into a close frame. No character is cut. */
-export const closeReason = (reason) =>
-  reason.slice(0, new TextEncoder().encodeInto(reason, new Uint8Array(MAX_REASON_BYTES)).read);
 
 /** Returns the message of a thrown value, which may have any type. */
 export function textOf(thrown) {

@@ -17,7 +17,7 @@ export const OPTIONS = {
   heartbeat: ["false, 0 or a number of milliseconds", MIN_HEARTBEAT],
   maxMessage: ["a number of characters", 1],
   queueNotifications: ["true or false"],
-  reconnect: ["false or an object"],
+  reconnect: undefined,
   shouldReconnect: FUNCTION,
   onSession: FUNCTION,
   onLost: FUNCTION,
@@ -32,7 +32,7 @@ export const OPTIONS = {
  */
 export function checkAttempt([url, protocols = [], first = []]) {
   const address = url?.href ?? url;
-  checkValue("url", address, "a string or URL");
+  checkValue("url", address, "a string, URL or unused socket");
   for (const name of [protocols].flat()) checkValue("protocols", name, "one or more strings");
   const texts = [first].flat().map((message) => {
     checkValue("first", message, "a string, an object or an array");

@@ -14,17 +14,18 @@ import {
   SOCKET_CLOSE,
   SOCKET_HEARTBEAT,
 } from "../driver/limit-values.js";
-import { CANCEL } from "../driver/profile.js";
 import { MAX_TIMEOUT_MS } from "../driver/timers.js";
 import { addListeners } from "../transport/event-listeners.js";
 import { checkOptions, checkValue, resultOf } from "./check-options.js";
-import { exactText, readMessages } from "./exact-json.js";
+import { decode, exactText, isOfApplication, readMessages } from "./exact-json.js";
 import { liveness } from "./liveness.js";
 import { ReconnectPolicy, verdictOf } from "./reconnect-policy.js";
 import { runningRequests } from "./running-requests.js";
-import { closeCode, closeReason, textOf } from "./socket-error.js";
+import { closeCode, MAX_REASON_BYTES, textOf } from "./socket-error.js";
 import { CLASS, OPTIONS, checkAttempt } from "./transport-options.js";
 
+/** The sockets that have a transport. */
+const used = new WeakSet();
 /** The `readyState` of an open socket. */
 const OPEN = 1;
 /** The id of the ping to a plain peer. The ids of calls are numbers, so no call has this id. */
@@ -39,12 +40,6 @@ const TOO_BIG = 1009;
 /** The close code that browsers report for a connection that was not closed by a handshake. */
 const ABNORMAL = 1006;
 
-const failure = (reason) => ({ code: ABNORMAL, reason, wasClean: false });
-
-/** Returns whether a message is of the application: a call, or a notification whose loss is an error. */
-const isOfApplication = ({ method, id }) =>
-  method !== undefined && (id !== undefined || !(method === CANCEL || method.startsWith("rpc.")));
-
 /** @type {typeof import("../../types/websocket.js").webSocketTransport} */
 export function webSocketTransport(url, options = {}) {
   checkValue("options", options, "an object");
@@ -58,19 +53,17 @@ export function webSocketTransport(url, options = {}) {
     reconnect,
   } = options;
   /** @type {any} A socket that the application has accepted or opened. No attempt follows its end. */
-  const accepted = /** @type {any} */ (url)?.addEventListener && url;
+  const accepted = /** @type {any} */ (url)?.send && !used.has(/** @type {any} */ (url)) && url;
+  if (accepted) used.add(accepted);
   /** @type {any[]} */
   const inputs = [accepted ? "" : url, protocols, first];
   const isFunction = (value) => typeof value === "function";
   checkAttempt(inputs.map((input) => (isFunction(input) ? "" : input)));
   // Node 20 has no global WebSocket.
-  runUserCode(
-    () => accepted || Reflect.construct(Object, [], WebSocket),
-    () => checkValue("WebSocket", WebSocket, "a class, as in `npm install ws`"),
-  );
+  if (!(accepted || WebSocket?.prototype)) checkValue("WebSocket", WebSocket, "a class, as in `npm install ws`");
   checkOptions({ ...options, heartbeat: heartbeat === 0 ? false : heartbeat }, OPTIONS);
   const isOnce = accepted || reconnect === false;
-  const newPolicy = () => new ReconnectPolicy(reconnect || undefined, (error) => report(error));
+  const newPolicy = () => new ReconnectPolicy(/** @type {any} */ (reconnect), (error) => report(error));
   let policy = newPolicy();
   /** @type {any} The socket of the attempt or of the connection. */
   let socket = accepted;
@@ -94,7 +87,11 @@ export function webSocketTransport(url, options = {}) {
   /** The description of the last end of a connection or an attempt. */
   let lastEnd = "";
   // `ws` emits messages even if nothing listens.
-  accepted?.pause?.();
+  const pause = () => accepted?.pause?.();
+  const resume = () => accepted?.isPaused && accepted.resume();
+  pause();
+  accepted?.addEventListener("open", pause);
+  accepted?.addEventListener("error", () => {});
   let timer;
   let removeListeners;
   let removePageListeners;
@@ -162,20 +159,22 @@ export function webSocketTransport(url, options = {}) {
       // A peer that sends requests, and does not read their answers, could fill the memory.
       if (isAnswer && isOver(2 * MAX_UNWRITTEN_BYTES)) giveUp("the peer does not read");
       if (hasCalls) watchPeer();
-    } else if (isOwn) {
-      if (endError) throw endError();
+    } else if (isOwn && !endError) {
       if (!hasCalls && sessionCount > 0 && !options.queueNotifications)
         throw socketError("session-ended", "no connection: set queueNotifications");
       dropEnded();
-      if (!hasRoom(text)) throw socketError("too-many-calls", "too many messages wait");
+      const characters = waiting.reduce((sum, [, { length }]) => sum + length, text.length);
+      // A message of any length may wait alone.
+      if (waiting.length && (waiting.length >= MAX_OFFLINE_MESSAGES || characters > MAX_OFFLINE_CHARACTERS))
+        throw socketError("too-many-calls", "too many messages wait");
       waiting.push([ids(), text]);
     }
   }
 
-  function hasRoom(text) {
-    const characters = waiting.reduce((sum, [, { length }]) => sum + length, text.length);
-    // A message of any length may wait alone.
-    return !waiting.length || (waiting.length < MAX_OFFLINE_MESSAGES && characters <= MAX_OFFLINE_CHARACTERS);
+  /** Sends the waiting messages. */
+  function flush() {
+    dropEnded();
+    for (const [ids, text] of waiting.splice(0)) post(text, ids);
   }
 
   /** Removes the data and the waiting texts of calls that have ended. */
@@ -185,12 +184,14 @@ export function webSocketTransport(url, options = {}) {
     for (const calls of [repeatable, large]) for (const [id] of calls) if (!isWanted(id)) calls.delete(id);
     waiting = waiting.flatMap(([ids, text]) => {
       const wanted = ids.filter(isWanted);
-      if (wanted.length === ids.length) return [[ids, text]];
-      return wanted.length > 0 ? [[wanted, JSON.stringify(JSON.parse(text).filter(({ id }) => isWanted(id)))]] : [];
+      const isWhole = wanted.length === ids.length;
+      return wanted.length > 0
+        ? [[wanted, isWhole ? text : JSON.stringify(JSON.parse(text).filter(({ id }) => isWanted(id)))]]
+        : [];
     });
   }
 
-  function onData(data) {
+  function onData({ data }) {
     resetSilence();
     const size = data.length ?? data.byteLength;
     requests.arrived(size);
@@ -233,44 +234,45 @@ export function webSocketTransport(url, options = {}) {
     let address;
     let names;
     let login;
+    let cause;
+    let made;
     try {
       [address, names, login] = checkAttempt(
         await Promise.all(inputs.map(async (input) => (isFunction(input) ? input() : input))),
       );
-    } catch (error) {
-      return attempt === own && giveUp("", error);
-    }
-    if (attempt !== own) return;
-    let cause;
-    // A URL may contain a password or a ticket.
-    place = address && ` to ${address}`.replace(/[?#].*/s, "").replace(/[^/]*@/, "");
-    let made;
-    try {
+      if (attempt !== own) return;
+      // A URL may contain a password or a ticket.
+      place = address && ` to ${address}`.replace(/[?#].*|[^/?#]*@/gs, "");
       made = accepted || new WebSocket(address, names);
       checkValue("addEventListener of the WebSocket", made.addEventListener, CLASS);
+      resume();
+      if (accepted?.readyState > OPEN) {
+        socket = undefined;
+        throw new Error("the connection has ended");
+      }
     } catch (error) {
       // The URL or a subprotocol is invalid, or the page may not connect to the URL, or the class is not a WebSocket.
       // Another attempt would fail, too, unless a function returns another value. The message of the error may contain
       // the URL with its secrets.
-      const isFinal = made || !inputs.slice(0, 2).some(isFunction);
-      return (isFinal ? end : lost)(failure(textOf(error).replace(address, "")), error);
+      const isFinal = address && (made || !inputs.slice(0, 2).some(isFunction));
+      return attempt === own && giveUp(textOf(error).replace(address, ""), error, isFinal);
     }
     socket = made;
     socket.binaryType = "arraybuffer";
     tell(transport.onSocket, socket);
     removeListeners = addListeners(socket, {
       open: () => begin(address, login),
-      message: (event) => onData(event.data),
+      message: onData,
       close: ({ code, reason, wasClean }) => lost({ code, reason, wasClean }, cause),
       // Some classes emit no `close` after the failure of an attempt.
       error: ({ error }) => (isReady ? (cause = error) : giveUp("", error)),
     });
     if (accepted?.readyState === OPEN) begin(address, login);
-    accepted?.resume?.();
   }
 
   function begin(address, login) {
     const own = socket;
+    resume();
     policy.opened(now());
     schedule();
     for (const text of login) own.send(text);
@@ -279,15 +281,13 @@ export function webSocketTransport(url, options = {}) {
     // Messages that the application sends in `onSession` are sent before the messages that wait.
     tell(options.onSession, { number, url: address, protocol: own.protocol });
     if (socket !== own) return;
-    dropEnded();
-    for (const [ids, text] of waiting.splice(0)) post(text, ids);
+    flush();
     watchPeer();
     for (const watcher of watchers) watcher.onSession(number);
   }
 
   /** Handles the end of a connection, or of an attempt. */
   function lost(facts, cause) {
-    const verdict = verdictOf(facts.code);
     const isWanted = resultOf(
       "shouldReconnect",
       () => options.shouldReconnect?.({ ...facts, attempt: policy.attempt, hasOpened: isReady }),
@@ -295,31 +295,32 @@ export function webSocketTransport(url, options = {}) {
       report,
       "true, false or undefined",
     );
-    const isStop = isOnce || isWanted === false;
-    policy.lost(now(), facts.code, isStop ? "stop" : isWanted && verdict === "stop" ? "back-off" : verdict);
-    // The application may have closed the transport in `shouldReconnect` or in `jitter`.
-    if (endError) return;
+    policy.lost(
+      now(),
+      facts.code,
+      isOnce || isWanted === false ? "stop" : isWanted && verdictOf(facts.code) === "stop" ? "back-off" : undefined,
+    );
     if (policy.state === "closed") return end(facts, cause);
-    const { attempt, delay, due } = policy;
+    const { due } = policy;
     endSession(facts, cause);
     if (policy.due !== due) return;
     schedule();
-    tell(options.onRetry, { ...facts, attempt, delay, cause });
+    tell(options.onRetry, { ...facts, attempt: policy.attempt, delay: policy.delay, cause });
   }
 
   /** Ends the session or the attempt. The calls that wait, and the calls that may be sent again, stay pending. */
   function endSession(facts, cause) {
     if (!abandon(facts, cause)) return;
     dropEnded();
-    let tooLarge = facts.code === TOO_BIG && [...large].sort(([, a], [, b]) => b - a)[0]?.[0];
+    let tooLarge = facts.code === TOO_BIG && [...large, [0, 0]].sort(([, a], [, b]) => b - a)[0][0];
     repeatable.delete(tooLarge);
     large.clear();
     // Calls that were not sent are in `waiting` already.
     for (const [id, texts] of repeatable) if (texts.length % MAX_SENDS > 0) waiting.push([[id], texts[0]]);
-    const error = socketError("session-ended", lastEnd, facts, cause, (id) => tooLarge && id === tooLarge);
-    notifyClosed?.(error, true, false, new Set(waiting.flatMap(([ids]) => ids)));
+    const error = socketError("session-ended", lastEnd, facts, cause, (id) => id === tooLarge);
+    notifyClosed(error, true, false, new Set(waiting.flatMap(([ids]) => ids)));
     // Later copies of the error are for requests of the peer, which may have the same ids.
-    tooLarge = undefined;
+    tooLarge = 0;
     reportLost(error);
   }
 
@@ -328,6 +329,8 @@ export function webSocketTransport(url, options = {}) {
    * `onLost` and `onEnd` are not called.
    */
   function end(facts, cause, isOwn) {
+    // The application may have closed the transport in `shouldReconnect` or in `jitter`.
+    if (endError) return;
     policy.close();
     removePageListeners?.();
     const hadSession = abandon(facts, cause, isOwn);
@@ -354,7 +357,7 @@ export function webSocketTransport(url, options = {}) {
       : isReady
         ? `the connection${place} has ended with code ${code}`
         : `the attempt to connect${place} has failed`;
-    lastEnd = text ? `${subject}: ${text}` : subject;
+    lastEnd = subject + (text && `: ${text}`);
     const own = socket;
     attempt = socket = undefined;
     isReady = false;
@@ -365,21 +368,23 @@ export function webSocketTransport(url, options = {}) {
       // A socket of `ws` that is closed while it connects emits an error, which must have a listener.
       own.addEventListener("error", () => {});
       // `terminate` of `ws` also ends a socket whose peer does not answer.
-      if (code === ABNORMAL && own.terminate) own.terminate();
-      else {
-        // A paused socket would not read the answer to the close frame.
-        accepted?.resume?.();
-        own.close(closeCode(code), closeReason(reason));
-        // A socket of `ws` whose peer does not answer would keep the process alive for 30 s.
-        if (own.terminate) setTimer?.(() => own.bufferedAmount || own.terminate(), SOCKET_CLOSE).unref?.();
-      }
+      if (code === ABNORMAL) own.terminate?.();
+      // A paused socket would not read the answer to the close frame.
+      resume();
+      own.close(
+        closeCode(code),
+        reason.slice(0, new TextEncoder().encodeInto(reason, new Uint8Array(MAX_REASON_BYTES)).read),
+      );
+      // The system may still hold unsent bytes, so the socket stays open until `ws` ends it, after 30 s at the latest.
+      // Meanwhile, it must not keep the process alive.
+      setTimer?.(() => (own._socket?.unref?.(), own._closeTimer?.unref()), SOCKET_CLOSE).unref?.();
     }
     return hadSession;
   }
 
   /** Ends a connection or an attempt by a decision of this side. */
-  function giveUp(reason, cause) {
-    lost(failure(reason), cause);
+  function giveUp(reason, cause, isFinal) {
+    (isFinal ? end : lost)({ code: ABNORMAL, reason, wasClean: false }, cause);
   }
 
   /** Sets the timer to the next change of the policy. */
@@ -417,7 +422,7 @@ export function webSocketTransport(url, options = {}) {
     visibilitychange: () => document.hidden || onChance(),
     // Browsers do not put a page with an open socket into the back/forward cache.
     pagehide({ persisted }) {
-      if (!persisted || endError) return;
+      if (!persisted) return;
       const facts = { code: 1001, reason: "this page was left", wasClean: true };
       if (isOnce) return end(facts);
       policy = newPolicy();
@@ -427,18 +432,18 @@ export function webSocketTransport(url, options = {}) {
   };
 
   const close = (code, reason = "") => {
-    if (!endError) end({ code: closeCode(code), reason: `${reason}`, wasClean: true }, undefined, true);
+    if (waiting.length && !first && accepted?.readyState === OPEN) flush();
+    end({ code: closeCode(code), reason: `${reason}`, wasClean: true }, undefined, true);
   };
 
-  // The link and `subscribe` use members that are not declared. `portway/tap` adds `onSocket`.
-  /** @type {any} */
+  /** @type {any} The link and `subscribe` use members that are not declared. `portway/tap` adds `onSocket`. */
   const transport = {
     get state() {
       return policy.state;
     },
     send,
     close,
-    destroy: () => close(),
+    destroy: close,
     onMessage(...functions) {
       [receive, isServing] = functions;
       if (removePageListeners || endError) return;
@@ -454,19 +459,20 @@ export function webSocketTransport(url, options = {}) {
         // Only `ws` has the first two numbers. `writeQueueSize` is the unwritten part of a large message in Node.
         () => (socket._socket?.bytesRead ?? 0) - (socket._socket?._handle?.writeQueueSize ?? 0) - socket.bufferedAmount,
         (isPortway) =>
-          socket.send(JSON.stringify({ jsonrpc: "2.0", method: "rpc.ping", id: isPortway ? undefined : PING_ID })),
+          socket.send(JSON.stringify({ jsonrpc: "2.0", method: PING_ID, id: isPortway ? undefined : PING_ID })),
         (ms) => giveUp(`no answer to rpc.ping within ${ms} ms (slow link? raise heartbeat)`),
         setTimer,
         now,
       );
+      if (endError) notifyClosed(endError());
     },
     onError(handler) {
       report = handler;
     },
     onControl(method) {
-      if (method !== "rpc.ping" && method !== "rpc.pong") return;
-      confirmPings();
-      if (method === "rpc.ping") send({ jsonrpc: "2.0", method: "rpc.pong" });
+      const isPing = method === PING_ID;
+      if (isPing || method === "rpc.pong") confirmPings();
+      if (isPing) send({ jsonrpc: "2.0", method: "rpc.pong" });
     },
     /** Called before an idempotent call is sent. */
     onIdempotent(id, value) {
@@ -492,5 +498,3 @@ export function webSocketTransport(url, options = {}) {
   };
   return transport;
 }
-
-const decode = (data) => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data);
