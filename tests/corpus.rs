@@ -41,6 +41,11 @@ fn lines_are_found_in_any_pieces_of_a_stream() {
     corpus::run("newline", targets::newline);
 }
 
+#[test]
+fn server_sent_events_are_found_in_any_pieces_of_a_stream() {
+    run("sse", targets::sse);
+}
+
 #[cfg(all(unix, feature = "websocket"))]
 #[test]
 fn sessions_of_websockets_follow_the_rules() {

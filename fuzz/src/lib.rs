@@ -6,6 +6,10 @@
 mod connection;
 mod framing;
 mod json;
+mod sse;
+/// Reads streams of server-sent events. Other tests use the same file.
+#[path = "../../tests/common/sse_events.rs"]
+mod sse_events;
 mod validate;
 #[cfg(feature = "websocket")]
 mod websocket;
@@ -18,6 +22,7 @@ mod wipc_any_input;
 pub use connection::connection;
 pub use framing::{content_length, newline};
 pub use json::json;
+pub use sse::sse;
 pub use validate::validate;
 #[cfg(feature = "websocket")]
 pub use websocket::websocket;

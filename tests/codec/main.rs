@@ -11,6 +11,10 @@ mod memory;
 mod newline;
 mod oversize;
 mod resynchronisation;
+mod server_sent_events;
+#[path = "../common/sse_events.rs"]
+#[allow(unreachable_pub, reason = "other tests share it")]
+mod sse_events;
 mod time_outs;
 mod usual_requests;
 mod wipc;

@@ -4,6 +4,7 @@
 //! - [`FrameDecoder`] and [`Recogniser`]: one decoder for all framings, and the detection of the framing of a stream;
 //! - [`content_length`]: `Content-Length: N`, a blank line, and N bytes (Language Server Protocol);
 //! - [`newline`]: one message per line (MCP on stdio, ACP);
+//! - [`sse`]: server-sent events (MCP over HTTP);
 //! - [`wipc`]: frames of WASM guests, between other output;
 //! - [`frame`]: the events of the decoders;
 //! - [`json`]: the text of one message, decoded and encoded.
@@ -20,6 +21,7 @@ pub(crate) mod framing;
 pub mod json;
 mod limits;
 pub mod newline;
+pub mod sse;
 pub mod wipc;
 
 pub use framing::{FrameDecoder, Recogniser};
