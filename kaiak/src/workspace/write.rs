@@ -1,4 +1,5 @@
-//! Changes of files: each change is complete or has no effect, and is refused if the file is not as it was read.
+//! Changes of files. A change is refused if the content of the file is not as it was read. A failed change has no
+//! effect.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -22,7 +23,7 @@ use crate::limits::MAX_NAME_ATTEMPTS;
 /// The mode of a new file, from which the system removes the bits of the umask.
 const NEW_FILE_MODE: u32 = 0o666;
 
-/// The bits of a mode that are copied to the new content of a file.
+/// The bits of the mode of an old file that are set on the file that replaces it.
 const MODE_BITS: u32 = 0o7777;
 
 /// Returns a name for a temporary entry. Another entry may have the name.
@@ -51,7 +52,7 @@ impl Workspace {
     /// [`ErrorKind::Changed`]. A process that has opened the file before, and writes to it afterwards, is not noticed.
     ///
     /// # Errors
-    /// [`ErrorKind::Changed`] if the content is not `expected`, [`ErrorKind::Exists`] if a new file exists,
+    /// [`ErrorKind::Changed`] if the content is not `expected`, [`ErrorKind::Exists`] if `expected` is `None` and the path is in use,
     /// [`ErrorKind::ReadOnly`], [`ErrorKind::TooLarge`], and the errors of [`Workspace::read`]. After an error, the
     /// file is unchanged.
     pub fn write(&self, path: &RelativePath, expected: Option<&[u8]>, content: &[u8]) -> Result<(), WorkspaceError> {
@@ -112,8 +113,8 @@ impl Workspace {
         let (folder, name) = self.folder_of(from)?;
         check_size(to, content)?;
         let old = check_unchanged(&folder, name, from, expected)?;
-        let (target, new_name) = self.folder_of(to)?;
-        self.temporary(target.as_fd(), to, Some(&old), content)?.create_new(new_name, to)?;
+        let (new_folder, new_name) = self.folder_of(to)?;
+        self.temporary(new_folder.as_fd(), to, Some(&old), content)?.create_new(new_name, to)?;
         self.delete(from, expected).inspect_err(|_| {
             let _ = self.delete(to, content);
         })?;
@@ -217,7 +218,7 @@ fn changed(path: &RelativePath) -> WorkspaceError {
 }
 
 fn exists(path: &RelativePath) -> WorkspaceError {
-    WorkspaceError::new(ErrorKind::Exists, path.as_str(), "no file with this path must exist")
+    WorkspaceError::new(ErrorKind::Exists, path.as_str(), "the path must be unused, got an existing file")
 }
 
 /// Checks that the file has the content `expected`, and that its mode allows writing. Returns its state.
@@ -238,7 +239,7 @@ fn check_unchanged(
     Ok(stat)
 }
 
-/// A temporary file, which is removed on drop unless it has got its final name.
+/// A file with a temporary name. The drop removes this name, unless a rename has replaced it.
 struct Temporary<'a> {
     folder: BorrowedFd<'a>,
     name: String,
@@ -327,7 +328,7 @@ impl<'a> Temporary<'a> {
         }
     }
 
-    /// Takes the name `name`, which no file must have.
+    /// Sets the name of the file to `name`. Fails if another file has this name.
     fn create_new(mut self, name: &str, path: &RelativePath) -> Result<(), WorkspaceError> {
         // `link` never replaces a file. On a file system without hard links, the file is renamed instead, after a check
         // that the name is free.

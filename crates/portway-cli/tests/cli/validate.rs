@@ -147,8 +147,9 @@ async fn a_message_that_is_too_long_is_invalid() -> Test {
     };
     let lines = [message(100), message(101), message(1_000_000), message(100)].join("\n");
     let outcome = feed(["validate", "--lines", "--max-bytes", "100"], lines.as_bytes()).await?;
-    let too_long =
-        |line| format!("<stdin>:{line}: invalid\n  error: It is longer than 100 bytes. Set a larger limit with --max-bytes\n");
+    let too_long = |line| {
+        format!("<stdin>:{line}: invalid\n  error: It is longer than 100 bytes. Set a larger limit with --max-bytes\n")
+    };
     let expected = format!("{}{}4 messages: 2 valid, 2 invalid\n", too_long(2), too_long(3));
     assert_eq!((outcome.code, outcome.stdout), (Some(1), expected));
     for (length, code) in [(100, 0), (101, 1), (1_000_000, 1)] {
