@@ -43,7 +43,7 @@ fn lines_are_found_in_any_pieces_of_a_stream() {
 
 #[test]
 fn server_sent_events_are_found_in_any_pieces_of_a_stream() {
-    run("sse", targets::sse);
+    corpus::run("sse", targets::sse);
 }
 
 #[cfg(all(unix, feature = "websocket"))]

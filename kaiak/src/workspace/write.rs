@@ -52,9 +52,9 @@ impl Workspace {
     /// [`ErrorKind::Changed`]. A process that has opened the file before, and writes to it afterwards, is not noticed.
     ///
     /// # Errors
-    /// [`ErrorKind::Changed`] if the content is not `expected`, [`ErrorKind::Exists`] if `expected` is `None` and the path is in use,
-    /// [`ErrorKind::ReadOnly`], [`ErrorKind::TooLarge`], and the errors of [`Workspace::read`]. After an error, the
-    /// file is unchanged.
+    /// [`ErrorKind::Changed`] if the content is not `expected`, [`ErrorKind::Exists`] if `expected` is `None` and the
+    /// path is in use, [`ErrorKind::ReadOnly`], [`ErrorKind::TooLarge`], and the errors of [`Workspace::read`]. After
+    /// an error, the file is unchanged.
     pub fn write(&self, path: &RelativePath, expected: Option<&[u8]>, content: &[u8]) -> Result<(), WorkspaceError> {
         check_size(path, content)?;
         let (folder, name) = self.folder_of(path)?;

@@ -54,7 +54,7 @@ fn encode_line(field: &str, value: &str, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// What the decoder found in the stream.
+/// An event of the decoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
     /// A complete event.
@@ -372,8 +372,8 @@ impl Decoder {
     }
 }
 
-/// Splits a line into its field and value. A line without a colon is a field with an empty value. A comment has an empty
-/// field.
+/// Splits a line into its field and value. A line without a colon is a field with an empty value. A comment has an
+/// empty field.
 fn split_field(line: &[u8]) -> (&[u8], &[u8]) {
     let Some((field, value)) = memchr(b':', line).and_then(|end| line.split_at_checked(end)) else {
         return (line, b"");
