@@ -167,6 +167,19 @@ fn the_beginning_of_a_dropped_event_contains_all_its_lines() {
 }
 
 #[test]
+fn the_event_after_a_dropped_event_is_complete() {
+    let stream = format!("data: {}\n\n\n\ndata: 1\n\n", "x".repeat(2_000));
+    let (events, _) = read_with(&limits(100, 20), stream.as_bytes());
+    let [Owned::TooLarge(_), next] = events.as_slice() else { panic!("{events:?}") };
+    assert_eq!(*next, message("1"));
+}
+
+#[test]
+fn a_limit_can_be_the_largest_number() {
+    assert_eq!(read_with(&limits(usize::MAX, usize::MAX), b"id: 1\ndata: 12345\n\n").0, [message("12345")]);
+}
+
+#[test]
 fn long_values_of_other_fields_are_ignored() {
     let limits = limits(100, 20);
     let long = "x".repeat(50_000);

@@ -174,7 +174,7 @@ describe("webSocketTransport over a socket of ws", function () {
     ["close()", ({ transport }) => transport.close(4401, "no ticket"), [4401, "no ticket"]],
     ["destroy()", ({ peer }) => peer.destroy(), [1000, ""]],
   ])
-    it(`sends the notifications that precede ${name} in the listener of connection, but no call`, async () => {
+    it(`sends the notifications that precede ${name} in the listener of connection, but no aborted call`, async () => {
       const { url } = await serve((socket) => {
         const both = peerOver(socket);
         both.peer.notify("bye", ["for good"]);

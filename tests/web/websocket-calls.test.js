@@ -230,21 +230,25 @@ describe("a client over a WebSocket", () => {
     const server = await startServer();
     const { peer, session, errors } = connectTo(server.url);
     await session();
-    let context;
-    peer.method("work", (_, received) => ((context = received), new Promise(() => {})));
+    const contexts = [];
+    peer.method("work", (_, context) => (contexts.push(context), new Promise(() => {})));
     // In the log, long texts are cut before their id. So the test computes the next id: each id is greater by one.
     await peer.request("echo", []);
     const id = JSON.parse(requestsIn(await server.log(), "echo")[0]).id + 1;
     const large = rejection(peer.request("never", ["x".repeat(200_000)]));
     await server.logOnce((log) => requestsIn(log, "never").length === 1);
-    await server.command("send", { text: JSON.stringify({ jsonrpc: "2.0", method: "work", id }) });
-    await until(() => context !== undefined);
+    for (const each of [id, 0])
+      await server.command("send", { text: JSON.stringify({ jsonrpc: "2.0", method: "work", id: each }) });
+    await until(() => contexts.length === 2);
     await server.command("close", { code: 1009, reason: "too big" });
     assert.equal((await large).reason, "too-large");
-    context.notify("late");
+    for (const context of contexts) context.notify("late");
     assert.deepEqual(
       errors.map(({ reason, method }) => [reason, method]),
-      [["session-ended", "work"]],
+      [
+        ["session-ended", "work"],
+        ["session-ended", "work"],
+      ],
     );
   });
 

@@ -41,13 +41,13 @@ describe("the error of a call over a WebSocket", () => {
   for (const name of ["url", "protocols", "first"])
     it(`contains the exception of the function ${name}`, async () => {
       const fail = () => {
-        throw new Error("no ticket");
+        throw new Error("undefined has no ticket");
       };
       const { peer, named } = connectTo(name === "url" ? fail : deadUrl, name === "url" ? {} : { [name]: fail });
       await until(() => named("onRetry").length > 0);
       const error = await rejection(peer.request("add", [], { timeout: 50 }));
-      assert.include(error.message, "the attempt to connect has failed: no ticket");
-      assert.equal(named("onRetry")[0].cause.message, "no ticket");
+      assert.include(error.message, "the attempt to connect has failed: undefined has no ticket");
+      assert.equal(named("onRetry")[0].cause.message, "undefined has no ticket");
     });
 
   it("contains the URL and the reason if the URL is invalid, with the error of the constructor as the cause", async () => {
@@ -57,6 +57,18 @@ describe("the error of a call over a WebSocket", () => {
     assert.equal(error.cause.name, "SyntaxError");
     assert.include(error.message, `the attempt to connect to ftp://127.0.0.1/ has failed: ${error.cause.message}`);
     assert.deepEqual(error.data, { code: 1006, reason: error.cause.message, wasClean: false });
+    assert.equal(named("onEnd").length, 1);
+  });
+
+  it("is known after one attempt if the URL is empty, and the class of the socket refuses it", async () => {
+    class Refusing {
+      constructor() {
+        throw new SyntaxError("no URL");
+      }
+    }
+    const { peer, named } = connectTo("", { WebSocket: Refusing });
+    const error = await rejection(peer.request("echo", []));
+    assert.deepEqual([error.reason, error.cause.message], ["peer-gone", "no URL"]);
     assert.equal(named("onEnd").length, 1);
   });
 

@@ -150,8 +150,8 @@ export interface WebSocketTransport extends BuiltInTransport {
   readonly state: "idle" | "connecting" | "open" | "held" | "waiting" | "closed";
   /**
    * Closes the connection for good. Pending calls reject with `peer-gone`. Codes that browsers do not accept become
-   * 1000; they accept 1000 and 3000 to 4999. So the peer of `close(1008)` receives 1000: to refuse a client, use a code
-   * from 4400 to 4499. The reason is cut at 123 bytes of UTF-8. `destroy()` closes with 1000.
+   * 1000; they accept 1000 and 3000 to 4999. So the peer of `close(1008)` receives 1000. To refuse a client, use a code
+   * from 4400 to 4499, except 4408 and 4429. The reason is cut at 123 bytes of UTF-8. `destroy()` closes with 1000.
    */
   close(code?: number, reason?: string): void;
 }
@@ -166,18 +166,18 @@ export interface WebSocketTransport extends BuiltInTransport {
  * Further calls reject with `too-many-calls`.
  *
  * Instead of a URL, `url` may be a socket that is open or connects, such as one that a server has accepted. Then no
- * attempt follows the end of the socket, and `WebSocket`, `protocols`, `reconnect` and `onRetry` have no effect.
- * `connectTimeout` limits the time until the socket is open and `first` is known. The messages of `first` are sent
- * before all others. If the socket is closing or closed when the client, server or peer is created, the transport ends
- * at once.
+ * attempt follows the end of the socket. `WebSocket`, `reconnect`, `onRetry`, and the results of `protocols` and
+ * `shouldReconnect` have no effect. `connectTimeout` limits the time until the socket is open and `first` is known. The
+ * messages of `first` are sent before all others. If the socket is closing or closed when the client, server or peer is
+ * created, the transport ends at once.
  *
  * A socket of `ws` is paused until the first client, server or peer is created, so no message is lost if
  * `webSocketTransport` is called at once. For other sockets, create the client, server or peer in the same turn. A
  * socket can have only one transport.
  *
  * Throws a `TypeError` if there is no `WebSocket`, if `url` is a socket that has had a transport, or if an option is
- * unknown or has a wrong type. Throws a
- * `RangeError` if a number is too small. A transport that was closed or destroyed never connects again.
+ * unknown or has a wrong type. Throws a `RangeError` if a number is too small. A transport that was closed or destroyed
+ * never connects again.
  */
 export function webSocketTransport(
   url: PerAttempt<string | { readonly href: string }> | AcceptedSocket,

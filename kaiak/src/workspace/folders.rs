@@ -32,7 +32,7 @@ impl Workspace {
     }
 
     /// Removes all entries except the regular files `kept` and their folders. Returns the number of removed entries
-    /// that were no folders.
+    /// that were not folders.
     ///
     /// # Errors
     /// If a folder cannot be read, or an entry cannot be removed.
@@ -93,7 +93,7 @@ impl Workspace {
         self.remove_entry(folder.as_fd(), name, kind).map(drop).map_err(failed)
     }
 
-    /// Removes an entry. Returns the number of removed entries that were no folders.
+    /// Removes an entry. Returns the number of removed entries that were not folders.
     ///
     /// The folders in a folder are moved to the root, and are then emptied one after the other. So neither the number
     /// of open descriptors nor the length of a path depends on the depth of the folders.

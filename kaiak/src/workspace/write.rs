@@ -37,7 +37,8 @@ pub(super) fn temporary_name() -> String {
 pub(super) enum Sync {
     /// Before each write returns.
     EachWrite,
-    /// In [`Workspace::sync`], for the files in the set.
+    /// In [`Workspace::sync`], for the files in the set. Content that replaces a file is synchronised before each write
+    /// returns.
     Later(Mutex<BTreeSet<RelativePath>>),
     Never,
 }
@@ -149,9 +150,15 @@ impl Workspace {
         folder: BorrowedFd<'a>,
         path: &RelativePath,
         old: Option<&Stat>,
-        content: &[u8],
+        content: &'a [u8],
     ) -> Result<Temporary<'a>, WorkspaceError> {
-        Temporary::create(folder, path, old, content, matches!(self.sync, Sync::EachWrite))
+        let is_durable = match &self.sync {
+            Sync::EachWrite => true,
+            // The old content must not go before the new content is on the disk.
+            Sync::Later(_) => old.is_some(),
+            Sync::Never => false,
+        };
+        Temporary::create(folder, path, old, content, is_durable)
     }
 
     /// Records a write for [`Workspace::sync`].
@@ -243,8 +250,7 @@ fn check_unchanged(
 struct Temporary<'a> {
     folder: BorrowedFd<'a>,
     name: String,
-    /// The device and the number of the file.
-    id: (i128, i128),
+    content: &'a [u8],
     is_done: bool,
 }
 
@@ -255,7 +261,7 @@ impl<'a> Temporary<'a> {
         folder: BorrowedFd<'a>,
         path: &RelativePath,
         old: Option<&Stat>,
-        content: &[u8],
+        content: &'a [u8],
         is_durable: bool,
     ) -> Result<Self, WorkspaceError> {
         let failed = |error| WorkspaceError::system(path.as_str(), "write", error);
@@ -263,10 +269,10 @@ impl<'a> Temporary<'a> {
         // Until its mode is set, other users must not read the content of a private file.
         let mode = Mode::from_raw_mode(if old.is_some() { 0o600 } else { NEW_FILE_MODE as _ });
         let mut attempts = 0;
-        let (file, mut temporary) = loop {
+        let (file, temporary) = loop {
             let name = temporary_name();
             match openat(folder, &*name, flags, mode) {
-                Ok(file) => break (file, Self { folder, name, id: (0, 0), is_done: false }),
+                Ok(file) => break (file, Self { folder, name, content, is_done: false }),
                 Err(Errno::EXIST) if attempts < MAX_NAME_ATTEMPTS => attempts += 1,
                 Err(error) => return Err(failed(error.into())),
             }
@@ -277,7 +283,6 @@ impl<'a> Temporary<'a> {
             let mode = Mode::from_raw_mode(old.st_mode & MODE_BITS);
             fchmod(&file, mode).map_err(|error| failed(error.into()))?;
         }
-        temporary.id = id_of(&rustix::fs::fstat(&file).map_err(|error| failed(error.into()))?);
         let mut file = File::from(file);
         file.write_all(content).map_err(failed)?;
         if is_durable {
@@ -296,7 +301,7 @@ impl<'a> Temporary<'a> {
             Ok(()) => match check_unchanged(self.folder, &self.name, path, expected) {
                 Ok(_) => Ok(()),
                 Err(error) => {
-                    self.give_back(name);
+                    self.give_back(name, path);
                     Err(error)
                 }
             },
@@ -313,19 +318,26 @@ impl<'a> Temporary<'a> {
         }
     }
 
-    /// Restores the name `name` of the file that another process has created.
-    fn give_back(&mut self, name: &str) {
-        match exchange(self.folder, &self.name, name) {
-            Ok(()) => {
-                let own = statat(self.folder, &*self.name, AtFlags::SYMLINK_NOFOLLOW);
-                if own.is_ok_and(|stat| id_of(&stat) != self.id) {
-                    // Another process has replaced the file once more, so its second file is the newest.
-                    let _ = exchange(self.folder, &self.name, name);
-                }
+    /// Restores the name `name` of the file that another process has created, and which has the temporary name now.
+    /// While this function runs, the other process may replace the file again. So the file with the temporary name is
+    /// put back until an exchange returns the content that was put there before.
+    fn give_back(&mut self, name: &str, path: &RelativePath) {
+        let read = |name: &str| read_in(self.folder, name, path).map(|(bytes, _)| bytes);
+        let mut in_place = Ok(self.content.to_vec());
+        let mut newest = read(&self.name);
+        for _ in 0..MAX_NAME_ATTEMPTS {
+            if exchange(self.folder, &self.name, name).is_err() {
+                break;
             }
-            // Another process has removed the new file. The file of the temporary name must not be lost.
-            Err(_) => self.is_done = rename_to_free(self.folder, &self.name, name) != Err(Errno::EXIST),
+            let returned = read(&self.name);
+            if returned.is_ok() && returned.as_ref().ok() == in_place.as_ref().ok() {
+                return;
+            }
+            in_place = std::mem::replace(&mut newest, returned);
         }
+        // Another process has removed the file, or has replaced it again and again. Its file with the temporary name
+        // must not be lost.
+        self.is_done = rename_to_free(self.folder, &self.name, name) != Err(Errno::EXIST);
     }
 
     /// Sets the name of the file to `name`. Fails if another file has this name.
@@ -370,11 +382,7 @@ fn rename_to_free(_: impl AsFd, _: &str, _: &str) -> Result<(), Errno> {
 
 /// Returns whether the system or the file system does not support the flags of a rename.
 fn is_unsupported(error: Errno) -> bool {
-    matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
-}
-
-fn id_of(stat: &Stat) -> (i128, i128) {
-    (i128::from(stat.st_dev), i128::from(stat.st_ino))
+    matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) || error == Errno::NOTSUP
 }
 
 impl Drop for Temporary<'_> {

@@ -4,8 +4,9 @@
 //! an LF between two of them. A byte order mark before the first line is skipped, and so are comments and unknown
 //! fields. The decoder does not examine the data. The JSON decoder refuses data that is not JSON.
 //!
-//! Differences from the standard: the data is bytes, and invalid UTF-8 stays as it is. A line with the field `event` or
-//! `id` is ignored if its value is longer than [`Limits::header_bytes`] or is not UTF-8.
+//! Differences from the standard: the data is bytes, and invalid UTF-8 stays as it is. A line with the field `event`,
+//! `id` or `retry` is ignored if its value is longer than [`Limits::header_bytes`] or is not UTF-8. A `retry` that does
+//! not fit into 64 bits is ignored, too.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -28,7 +29,7 @@ const LONGEST_PREFIX: usize = b"event: ".len();
 /// The bytes of a byte order mark in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// Appends one event. An event with an id and without data is `encode(None, Some(id), "", out)`. A line end in `data`
+/// Appends one event. An event with an id and empty data is `encode(None, Some(id), "", out)`. A line end in `data`
 /// starts another `data` line, so the decoder returns an LF in its place. `name` and `id` must not contain a line end
 /// or a NUL. If they do, the event is appended without them.
 pub fn encode(name: Option<&str>, id: Option<&str>, data: &str, out: &mut Vec<u8>) {
@@ -64,8 +65,8 @@ pub enum Event<'a> {
         /// The lines of the fields `data`, with an LF between two lines. The data may be empty.
         data: &'a [u8],
     },
-    /// An event that is longer than [`Limits::message_bytes`]. The decoder skips the rest of it, and keeps only its
-    /// `id` and `retry`.
+    /// An event whose data is longer than [`Limits::message_bytes`]. The decoder skips the rest of it, and keeps only
+    /// its `id` and `retry`.
     TooLarge {
         /// The first kibibyte of its data. [`super::json::find_response_ids`] searches these bytes.
         beginning: &'a [u8],
@@ -110,8 +111,9 @@ pub struct Decoder {
     returned_name: String,
     /// The beginning of the last event that was too large.
     beginning: Beginning,
-    /// The value of the latest field `id`, of a complete or an incomplete event.
+    /// The value of the latest field `id` of the incomplete event, if `has_new_id` is true.
     id: String,
+    has_new_id: bool,
     last_event_id: String,
     retry_ms: Option<u64>,
 }
@@ -159,6 +161,7 @@ impl Decoder {
             returned_name: String::new(),
             beginning: Beginning::new(),
             id: String::new(),
+            has_new_id: false,
             last_event_id: String::new(),
             retry_ms: None,
         }
@@ -202,7 +205,7 @@ impl Decoder {
                             return Some(self.returned_event(borrowed));
                         }
                     }
-                    (b"data", value) if borrowed.is_none() && self.accepts_borrowed(value) => borrowed = Some(value),
+                    (b"data", value) if borrowed.is_none() && self.accepts_first_data(value) => borrowed = Some(value),
                     (b"data", value) => {
                         self.copy(borrowed.take());
                         self.add_data(value);
@@ -240,8 +243,8 @@ impl Decoder {
         }
     }
 
-    /// Returns whether this line is the first data of an event, and short enough.
-    const fn accepts_borrowed(&self, value: &[u8]) -> bool {
+    /// Returns whether this value is the first data of an event, and short enough.
+    const fn accepts_first_data(&self, value: &[u8]) -> bool {
         self.data.start.is_none() && !self.skips_data && value.len() <= self.max_data_bytes
     }
 
@@ -295,7 +298,7 @@ impl Decoder {
             b"" => 0,
             _ if self.line.len() < LONGEST_PREFIX => LONGEST_PREFIX,
             b"data" if self.skips_data => 0,
-            b"data" => LONGEST_PREFIX + self.max_data_bytes.saturating_sub(self.data.bytes().len()),
+            b"data" => LONGEST_PREFIX.saturating_add(self.max_data_bytes.saturating_sub(self.data.bytes().len())),
             b"event" | b"id" | b"retry" => LONGEST_PREFIX.saturating_add(self.max_value_bytes),
             _ => 0,
         };
@@ -322,7 +325,7 @@ impl Decoder {
         }
         let mut line = mem::take(&mut self.line);
         match split_field(&line) {
-            (b"data", value) if self.accepts_borrowed(value) => {
+            (b"data", value) if self.accepts_first_data(value) => {
                 self.data.start = Some(line.len() - value.len());
                 mem::swap(&mut self.data.buffer, &mut line);
             }
@@ -345,6 +348,7 @@ impl Decoder {
             b"id" => {
                 if let Some(text) = text().filter(|text| !text.contains('\0')) {
                     text.clone_into(&mut self.id);
+                    self.has_new_id = true;
                 }
             }
             b"retry" => {
@@ -358,12 +362,19 @@ impl Decoder {
 
     /// Ends the event at a blank line. Returns whether the event has data, which is borrowed or in `self.returned`.
     fn end_event(&mut self, is_borrowed: bool) -> bool {
-        self.last_event_id.clone_from(&self.id);
+        if mem::take(&mut self.has_new_id) {
+            // The next field `id` overwrites the other text before the next exchange.
+            mem::swap(&mut self.last_event_id, &mut self.id);
+        }
         self.beginning.close();
         mem::swap(&mut self.name, &mut self.returned_name);
         self.name.clear();
+        if mem::take(&mut self.skips_data) {
+            self.data.clear();
+            return false;
+        }
         mem::swap(&mut self.data, &mut self.returned);
-        !mem::take(&mut self.skips_data) && (is_borrowed || self.returned.start.is_some())
+        is_borrowed || self.returned.start.is_some()
     }
 
     fn returned_event<'a>(&'a self, borrowed: Option<&'a [u8]>) -> Event<'a> {

@@ -54,7 +54,6 @@ export function webSocketTransport(url, options = {}) {
   } = options;
   /** @type {any} A socket that the application has accepted or opened. No attempt follows its end. */
   const accepted = /** @type {any} */ (url)?.send && !used.has(/** @type {any} */ (url)) && url;
-  if (accepted) used.add(accepted);
   /** @type {any[]} */
   const inputs = [accepted ? "" : url, protocols, first];
   const isFunction = (value) => typeof value === "function";
@@ -89,6 +88,7 @@ export function webSocketTransport(url, options = {}) {
   // `ws` emits messages even if nothing listens.
   const pause = () => accepted?.pause?.();
   const resume = () => accepted?.isPaused && accepted.resume();
+  if (accepted) used.add(accepted);
   pause();
   accepted?.addEventListener("open", pause);
   accepted?.addEventListener("error", () => {});
@@ -248,14 +248,14 @@ export function webSocketTransport(url, options = {}) {
       resume();
       if (accepted?.readyState > OPEN) {
         socket = undefined;
-        throw new Error("the connection has ended");
+        return giveUp("the connection has ended", undefined, true);
       }
     } catch (error) {
       // The URL or a subprotocol is invalid, or the page may not connect to the URL, or the class is not a WebSocket.
       // Another attempt would fail, too, unless a function returns another value. The message of the error may contain
       // the URL with its secrets.
-      const isFinal = address && (made || !inputs.slice(0, 2).some(isFunction));
-      return attempt === own && giveUp(textOf(error).replace(address, ""), error, isFinal);
+      const isFinal = login && (made || !inputs.slice(0, 2).some(isFunction));
+      return attempt === own && giveUp(textOf(error).replace(address || "", ""), error, isFinal);
     }
     socket = made;
     socket.binaryType = "arraybuffer";
@@ -320,7 +320,7 @@ export function webSocketTransport(url, options = {}) {
     const error = socketError("session-ended", lastEnd, facts, cause, (id) => id === tooLarge);
     notifyClosed(error, true, false, new Set(waiting.flatMap(([ids]) => ids)));
     // Later copies of the error are for requests of the peer, which may have the same ids.
-    tooLarge = 0;
+    tooLarge = false;
     reportLost(error);
   }
 
