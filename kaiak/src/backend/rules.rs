@@ -18,7 +18,7 @@ use crate::fault::Fault;
 use crate::limits::MAX_LISTED;
 use crate::permission::{Permission, tool};
 use crate::protocol::Incident;
-use crate::rules::{FixError, FixOptions, FixPlan, Left, Proposal, Risk, RuleSet, SelectedRule};
+use crate::rules::{FixError, FixOptions, FixPlan, ImportCache, Left, Proposal, Risk, RuleSet, SelectedRule};
 use crate::run::{Answer, Run};
 use crate::stream::{Content, InteractionKind, Level, ToolResult, ToolStatus, check_size, cut_output};
 use crate::workspace::{Workspace, WorkspaceError};
@@ -97,8 +97,9 @@ impl Agent for RulesAgent {
 struct RulesRun<'a> {
     run: &'a Run,
     rules: Arc<RuleSet>,
-    /// The sets with one rule each, by the ids of the rules, because many incidents may have the same rule.
+    /// The selected rules by their ids. Many incidents may have the same rule, so each rule is selected once.
     selected: HashMap<String, Arc<SelectedRule>>,
+    imports: Arc<ImportCache>,
     workspace: Arc<Workspace>,
     outcome: Outcome,
     /// The rules that have changed a file in this request.
@@ -119,6 +120,7 @@ impl<'a> RulesRun<'a> {
             run,
             rules,
             selected: HashMap::new(),
+            imports: Arc::default(),
             workspace,
             outcome: Outcome::default(),
             used_rules: BTreeSet::new(),
@@ -254,6 +256,7 @@ impl<'a> RulesRun<'a> {
     /// Plans the fix of an incident. If the incident cannot be fixed, reports the reason and returns `None`.
     async fn plan(&mut self, incident: &Incident) -> Result<Option<FixPlan>, Fault> {
         let (rules, workspace) = (Arc::clone(&self.rules), Arc::clone(&self.workspace));
+        let imports = Arc::clone(&self.imports);
         let known = self.selected.get(&incident.rule_id).cloned();
         let (rule_id, uri, line) = (incident.rule_id.clone(), incident.uri.clone(), incident.line_number);
         let parameters = read_parameters(incident);
@@ -264,7 +267,7 @@ impl<'a> RulesRun<'a> {
                 Some(known) => known,
                 None => Arc::new(SelectedRule::new(&rules, &rule_id)?),
             };
-            let mut plan = selected.plan(&workspace, uri.as_deref(), line, FixOptions::default())?;
+            let mut plan = selected.plan(&workspace, uri.as_deref(), line, FixOptions::default(), &imports)?;
             plan.proposals.retain(|proposal| match check_size(proposal) {
                 Ok(()) => true,
                 Err(error) => {

@@ -125,8 +125,8 @@ impl WebSocketPolicy {
         Self { check: Some(Arc::new(move |head| Box::pin(check(head)))), ..self }
     }
 
-    /// Sets the maximum number of connections. A further connection replaces the oldest connection whose request is
-    /// incomplete. If there is no such connection, the listener answers the further connection with 503. Default:
+    /// Sets the maximum number of connections. A new connection above the maximum replaces the oldest connection whose
+    /// request is incomplete. If all requests are complete, the listener answers the new connection with 503. Default:
     /// 16 384.
     pub fn max_connections(self, count: usize) -> Self {
         Self { max_connections: count, ..self }

@@ -121,7 +121,8 @@ pub fn plan_fix(
     target: Target<'_>,
     options: FixOptions,
 ) -> Result<FixPlan, FixError> {
-    SelectedRule::new(rules, target.rule_id)?.plan(workspace, target.uri, target.line, options)
+    let selected = SelectedRule::new(rules, target.rule_id)?;
+    selected.plan(workspace, target.uri, target.line, options, &ImportCache::default())
 }
 
 /// A rule with a fix. Its patterns are compiled once for all plans.
@@ -129,7 +130,6 @@ pub fn plan_fix(
 pub(crate) struct SelectedRule {
     /// The set with only this rule.
     rules: RuleSet,
-    cache: ImportCache,
 }
 
 impl SelectedRule {
@@ -145,10 +145,10 @@ impl SelectedRule {
         if !selected.rules().any(Rule::has_fix) {
             return Err(FixError::NoMechanicalFix(id.to_owned()));
         }
-        Ok(Self { rules: selected, cache: ImportCache::default() })
+        Ok(Self { rules: selected })
     }
 
-    /// Plans the fix of the rule, see [`plan_fix`].
+    /// Plans the fix of the rule, see [`plan_fix`]. All rules of a request share one cache, which bounds its memory.
     ///
     /// # Errors
     /// If the workspace or the file cannot be read.
@@ -158,13 +158,14 @@ impl SelectedRule {
         uri: Option<&str>,
         line: Option<u32>,
         options: FixOptions,
+        cache: &ImportCache,
     ) -> Result<FixPlan, FixError> {
         let only = uri.map(|uri| workspace.resolve(uri)).transpose()?;
         if let Some(path) = &only {
             workspace.check_included(path)?;
             workspace.check_file(path)?;
         }
-        Ok(plan(&self.rules, workspace, only.as_ref(), line, options, &self.cache)?)
+        Ok(plan(&self.rules, workspace, only.as_ref(), line, options, cache)?)
     }
 }
 
