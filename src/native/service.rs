@@ -16,6 +16,7 @@ use super::listener::Listener;
 use super::peer::Peer;
 use super::server::Stopper;
 use super::transport::Transport;
+use crate::error::Closed;
 
 /// A set of methods that is served on any number of listeners and transports. [`Service::serve_until`] ends all links
 /// gracefully.
@@ -74,7 +75,8 @@ impl Service {
     ///
     /// # Errors
     /// If a listener can accept no more connections. Before this method returns the error, it ends all links as after
-    /// `shutdown`.
+    /// `shutdown`. Without listeners, also if reading from or writing to a transport has failed, unless the peer has
+    /// closed it.
     pub async fn serve_until(self, shutdown: impl Future<Output = ()>) -> io::Result<()> {
         let Self { set_up, listeners, transports } = self;
         let (sender, accepted) = unbounded_channel();
@@ -90,9 +92,9 @@ impl Service {
             });
         }
         drop(sender);
-        let mut links = Links { accepted, running: JoinSet::new(), stoppers: HashMap::new() };
+        let mut links = Links { accepted, running: JoinSet::new(), stoppers: HashMap::new(), failure: None };
         for transport in transports {
-            links.extend(Peer::set_up_on(transport, &*set_up));
+            links.extend(Peer::set_up_on(transport, &*set_up), failure_of);
         }
         let mut shutdown = pin!(shutdown);
         let outcome = poll_fn(|context| {
@@ -105,7 +107,8 @@ impl Service {
                 // A listener serves until it fails.
                 Poll::Ready(Some(Ok(Ok(()))) | None) | Poll::Pending => {}
             }
-            links.poll_ended(context).map(Ok)
+            ready!(links.poll_ended(context));
+            Poll::Ready(links.failure.take().map_or(Ok(()), Err))
         })
         .await;
         // The end of these tasks closes the listeners. Connections that were accepted and not served yet are closed,
@@ -117,21 +120,31 @@ impl Service {
     }
 }
 
+/// Returns the error if the end of a link is a failure. It is not a failure that the peer has closed the stream.
+fn failure_of(closed: Closed) -> Option<io::Error> {
+    match closed {
+        Closed::Io(io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset, _) => None,
+        Closed::Io(kind, problem) => Some(io::Error::new(kind, problem)),
+        _ => None,
+    }
+}
+
 /// The links of a running service.
 struct Links {
     /// The peers of accepted connections, whose links do not run yet.
     accepted: UnboundedReceiver<Peer>,
-    running: JoinSet<()>,
+    /// The tasks of the links. A task returns the failure that ended its link.
+    running: JoinSet<Option<io::Error>>,
     stoppers: HashMap<Id, Stopper>,
+    /// The last failure of a task.
+    failure: Option<io::Error>,
 }
 
 impl Links {
-    fn extend(&mut self, peers: impl IntoIterator<Item = Peer>) {
+    fn extend(&mut self, peers: impl IntoIterator<Item = Peer>, failure_of: fn(Closed) -> Option<io::Error>) {
         for peer in peers {
             let stopper = peer.stopper();
-            let task = self.running.spawn(async move {
-                peer.run().await;
-            });
+            let task = self.running.spawn(async move { failure_of(peer.run().await) });
             self.stoppers.insert(task.id(), stopper);
         }
     }
@@ -141,7 +154,8 @@ impl Links {
     fn poll_ended(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let can_grow = loop {
             match self.accepted.poll_recv(context) {
-                Poll::Ready(Some(peer)) => self.extend([peer]),
+                // The failure of one connection is not a failure of the service.
+                Poll::Ready(Some(peer)) => self.extend([peer], |_| None),
                 Poll::Ready(None) => break false,
                 Poll::Pending => break true,
             }
@@ -153,8 +167,9 @@ impl Links {
     /// Removes the links that have ended. Returns `Ready` when no link remains.
     fn poll_all_ended(&mut self, context: &mut Context<'_>) -> Poll<()> {
         while let Some(ended) = ready!(self.running.poll_join_next_with_id(context)) {
-            let id = ended.map_or_else(|error| error.id(), |(id, ())| id);
+            let (id, failure) = ended.unwrap_or_else(|error| (error.id(), None));
             self.stoppers.remove(&id);
+            self.failure = failure.or_else(|| self.failure.take());
         }
         Poll::Ready(())
     }

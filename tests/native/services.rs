@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use portway::{CallError, Client, Context, Framing, Listener, RpcError, Service, Transport};
+use tokio::io::AsyncWriteExt;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::timeout;
 
@@ -125,6 +126,18 @@ async fn without_listeners_a_service_ends_with_its_last_link() -> Test {
     assert!(!serving.is_finished());
     drop(second);
     timeout(TEST_TIMEOUT, serving).await???;
+    Ok(())
+}
+
+/// The tests of the commands `portway serve` and `kaiak serve` have a write that fails for another reason.
+#[tokio::test]
+async fn without_listeners_a_peer_that_reads_no_more_is_not_an_error_of_the_service() -> Test {
+    let (_, closed) = std::io::pipe()?;
+    let closed = tokio::net::unix::pipe::Sender::from_owned_fd(closed.into())?;
+    let (mut input, reader) = tokio::io::duplex(1024);
+    input.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"add\",\"params\":[1,2]}\n").await?;
+    let service = service(&Arc::default()).connect(Transport::new(reader, closed, Framing::Newline)?);
+    timeout(TEST_TIMEOUT, service.serve_until(std::future::pending())).await??;
     Ok(())
 }
 

@@ -106,6 +106,25 @@ fn a_log_that_is_not_a_terminal_has_no_escape_sequences() {
 }
 
 #[test]
+fn a_standard_output_that_is_full_ends_the_program_with_a_reason() {
+    let folder = folder();
+    let rules = folder.path().join("rules");
+    // `/dev/full` exists only on Linux.
+    let Ok(full) = fs::OpenOptions::new().write(true).open("/dev/full") else { return };
+    let mut process = command(&folder);
+    process.args(["serve", "--stdio", "--rules", rules.to_str().unwrap()]);
+    let mut process = process.stdin(Stdio::piped()).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+    let request = r#"{"jsonrpc":"2.0","id":1,"method":"unknown"}"#;
+    let input = format!("Content-Length: {}\r\n\r\n{request}", request.len());
+    let mut stdin = process.stdin.take().unwrap();
+    std::io::Write::write_all(&mut stdin, input.as_bytes()).unwrap();
+    let output = process.wait_with_output().unwrap();
+    let log = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{log}");
+    assert!(log.contains("cannot serve: No space left on device"), "{log}");
+}
+
+#[test]
 fn rules_without_a_usable_rule_end_the_program_with_a_reason() {
     let folder = folder();
     let empty = folder.path().join("empty");

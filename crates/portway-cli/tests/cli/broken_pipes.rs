@@ -6,7 +6,7 @@ use std::io::{PipeWriter, pipe};
 use std::process::Stdio;
 
 use portway::Framing;
-use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::time::timeout;
 
 use crate::command::{TEST_TIMEOUT, Test, portway};
@@ -76,5 +76,20 @@ async fn help_exits_with_0_for_a_closed_pipe_and_with_2_for_a_full_device() -> T
             assert!(stderr.contains("cannot write to standard output: No space left"), "{arguments:?}: {stderr}");
         }
     }
+    Ok(())
+}
+
+#[tokio::test]
+async fn serve_exits_with_3_if_standard_output_is_full() -> Test {
+    // `/dev/full` exists only on Linux.
+    let Ok(full) = File::options().write(true).open("/dev/full") else { return Ok(()) };
+    let mut process = portway(["serve", "--stdio", "--demo"]).stdin(Stdio::piped()).stdout(full).spawn()?;
+    let mut stdin = process.stdin.take().ok_or("the input must be a pipe")?;
+    let request = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    stdin.write_all(format!("Content-Length: {}\r\n\r\n{request}", request.len()).as_bytes()).await?;
+    let output = timeout(TEST_TIMEOUT, process.wait_with_output()).await??;
+    let stderr = String::from_utf8(output.stderr)?;
+    assert_eq!(output.status.code(), Some(3), "{stderr}");
+    assert!(stderr.contains("cannot serve: No space left on device"), "{stderr}");
     Ok(())
 }
