@@ -216,8 +216,8 @@ impl PrivateCopy {
         self.hashes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Removes the copy, or keeps it if `cleanup_files` is false. Waits until no other thread uses the files of the
-    /// copy. Returns the number of removed files.
+    /// Removes the copy, or keeps it if `cleanup_files` is false. Waits for the end of
+    /// a comparison in another thread. Returns the number of removed files.
     pub(super) fn remove(&self, cleanup_files: bool) -> Cleanup {
         let _unused = self.hashes();
         let folder = self.folder.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -293,5 +293,52 @@ mod tests {
                 fs::remove_dir_all(root).unwrap();
             }
         }
+    }
+
+    /// The permissions of a folder do not apply to root, so the test becomes another user. On Linux, each thread has a
+    /// user of its own.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_copy_is_restored_and_removed_after_an_agent_has_removed_its_permissions() {
+        use std::fs::Permissions;
+        use std::os::unix::fs::PermissionsExt;
+
+        let check = || {
+            if rustix::process::geteuid().is_root() {
+                let nobody = rustix::process::Uid::from_raw(65_534);
+                rustix::thread::set_thread_res_uid(nobody, nobody, nobody).unwrap();
+            }
+            let folder = TempDir::new().unwrap();
+            fs::create_dir_all(folder.path().join("a/b")).unwrap();
+            fs::write(folder.path().join("a/b/file"), "content").unwrap();
+            let workspace = Workspace::open_default(folder.path()).unwrap();
+            let copy = PrivateCopy::create().unwrap();
+            copy.synchronize(&workspace).unwrap();
+            let change = |mode| {
+                fs::create_dir_all(copy.root.join("a/new/deep/empty")).unwrap();
+                for name in ["a/b/file", "a/new/file", "a/new/deep/file"] {
+                    fs::write(copy.root.join(name), "changed").unwrap();
+                }
+                for name in ["a/new/deep/empty", "a/new/deep", "a/new", "a/b", "a", ""] {
+                    fs::set_permissions(copy.root.join(name), Permissions::from_mode(mode)).unwrap();
+                }
+            };
+            for mode in [0o555, 0o000, 0o444, 0o300] {
+                change(mode);
+                assert!(copy.synchronize(&workspace).unwrap().is_empty(), "{mode:o}");
+                assert_eq!(fs::read(copy.root.join("a/b/file")).unwrap(), b"content");
+                assert!(!copy.root.join("a/new").exists(), "{mode:o}");
+                change(mode);
+                let file = RelativePath::from_components(Path::new("a/b/file")).unwrap();
+                let denied = proposal(&file, Some(b"content".to_vec()), Some(b"changed".to_vec())).unwrap();
+                copy.restore(&denied).unwrap();
+                assert_eq!(fs::read(copy.root.join("a/b/file")).unwrap(), b"content");
+                copy.synchronize(&workspace).unwrap();
+            }
+            change(0);
+            assert_eq!(copy.remove(true), Cleanup { temp_files_removed: 3, errors: Vec::new() });
+            assert!(!copy.root.exists());
+        };
+        thread::spawn(check).join().unwrap();
     }
 }

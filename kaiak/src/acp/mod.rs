@@ -89,7 +89,7 @@ struct AcpAgent {
     /// The configuration with which the session was created.
     configuration: Arc<Configuration>,
     usable: bool,
-    /// The new files of the agent that were reported as excluded.
+    /// The excluded files of the last comparison. All of them were reported.
     excluded: BTreeSet<String>,
 }
 
@@ -291,9 +291,11 @@ impl AcpAgent {
         blocking(move || copy.changes(&workspace)).await?.map_err(|error| self.lost_copy(&error))
     }
 
-    /// Reports new files of the agent that never reach the workspace, once for each file.
+    /// Reports new files of the agent that never reach the workspace, each at the first comparison that finds it.
     async fn report_excluded(&mut self, run: &Run, excluded: Vec<String>) {
-        let new: Vec<String> = excluded.into_iter().filter(|path| self.excluded.insert(path.clone())).collect();
+        let excluded: BTreeSet<String> = excluded.into_iter().collect();
+        let new: Vec<String> = excluded.difference(&self.excluded).cloned().collect();
+        self.excluded = excluded;
         if !new.is_empty() {
             let message = format!("the patterns of the workspace exclude new files of the agent: {}", listed(&new));
             run.stream.system(Level::Warning, "acp", message).await;

@@ -24,7 +24,7 @@ use crate::stream::{Content, InteractionKind, Level, ToolResult, ToolStatus, che
 use crate::workspace::{Workspace, WorkspaceError};
 
 /// The members of the configuration that have no effect on rules.
-const WITHOUT_EFFECT: [&str; 9] = [
+const WITHOUT_EFFECT: [&str; 8] = [
     "model.provider",
     "model.model",
     "model.temperature",
@@ -32,7 +32,6 @@ const WITHOUT_EFFECT: [&str; 9] = [
     "tools.enabled_extensions",
     "tools.custom_tools",
     "tools.planning_mode",
-    "tools.max_tool_calls",
     "session.retry_config",
 ];
 
@@ -55,6 +54,10 @@ impl Backend for RulesBackend {
         let mut warnings: Vec<String> = ignored
             .map(|path| format!("{path} has no effect: the backend `rules` uses no model and no extension"))
             .collect();
+        if is_set("tools.max_tool_calls") {
+            warnings
+                .push("tools.max_tool_calls has no effect: the backend `rules` calls no tools in a loop".to_owned());
+        }
         if is_set("permissions.tool_permissions") {
             let used = [tool::READ_FILE, tool::WRITE_FILE];
             let permissions = request.configuration.permissions.tool_permissions.0.keys();

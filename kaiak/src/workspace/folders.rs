@@ -1,17 +1,20 @@
 //! Folders of a workspace: their creation, and the removal of entries. Links are not followed.
+//!
+//! The functions that remove entries are for temporary folders. There, an agent may have taken away its own permissions
+//! for a folder, and these functions restore them.
 
 use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, mkdirat, openat, renameat, statat, unlinkat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, chmodat, fchmod, fstat, mkdirat, openat, renameat, statat, unlinkat};
 use rustix::io::Errno;
+use rustix::path::Arg;
 
 use super::error::WorkspaceError;
 use super::path::RelativePath;
-use super::write::temporary_name;
+use super::write::with_temporary_name;
 use super::{FOLDER, Workspace};
-use crate::limits::MAX_NAME_ATTEMPTS;
 
 impl Workspace {
     /// Creates the missing folders of a file.
@@ -40,7 +43,7 @@ impl Workspace {
         let files: BTreeSet<&str> = kept.iter().map(RelativePath::as_str).collect();
         let ends = files.iter().flat_map(|path| path.match_indices('/').map(|(end, _)| path.get(..end)));
         let folders: BTreeSet<&str> = ends.flatten().collect();
-        let root = self.root_folder().map_err(|error| removal_failed(".", error))?;
+        let root = self.writable_root().map_err(|error| removal_failed(".", error))?;
         self.retain_in(&root, "", &files, &folders)
     }
 
@@ -61,8 +64,7 @@ impl Workspace {
             };
             let is_utf8 = name.to_str().is_ok();
             if kind == FileType::Directory && is_utf8 && folders.contains(&*child) {
-                let opened = openat(folder, &name, FOLDER, Mode::empty());
-                let opened = opened.map_err(|error| removal_failed(&child, error))?;
+                let opened = open_writable(folder, &name).map_err(|error| removal_failed(&child, error))?;
                 removed += self.retain_in(&opened, &child, files, folders)?;
             } else if kind != FileType::RegularFile || !is_utf8 || !files.contains(&*child) {
                 removed +=
@@ -79,12 +81,12 @@ impl Workspace {
     /// If an entry cannot be removed.
     pub(crate) fn remove(&self, path: &RelativePath) -> Result<(), WorkspaceError> {
         let failed = |error| removal_failed(path.as_str(), error);
-        let mut folder = self.root_folder().map_err(failed)?;
+        let mut folder = self.writable_root().map_err(failed)?;
         let (folders, name) = path.split();
         for name in folders {
             match kind_of(&folder, name).map_err(failed)? {
                 None => return Ok(()),
-                Some(FileType::Directory) => folder = openat(&folder, name, FOLDER, Mode::empty()).map_err(failed)?,
+                Some(FileType::Directory) => folder = open_writable(&folder, name).map_err(failed)?,
                 Some(_) => return unlinkat(&folder, name, AtFlags::empty()).map_err(failed),
             }
         }
@@ -104,7 +106,7 @@ impl Workspace {
         let mut removed = 0;
         let mut moved: Vec<String> = self.move_or_remove_folder(folder, &name)?.into_iter().collect();
         while let Some(next) = moved.pop() {
-            let opened = openat(&self.folder, &*next, FOLDER, Mode::empty())?;
+            let opened = open_writable(&self.folder, &*next)?;
             for (name, kind) in entries(&opened)? {
                 if kind == FileType::Directory {
                     moved.extend(self.move_or_remove_folder(opened.as_fd(), &name)?);
@@ -125,20 +127,42 @@ impl Workspace {
             Err(Errno::NOTEMPTY | Errno::EXIST) => {}
             Err(error) => return Err(error),
         }
-        let mut attempts = 0;
-        loop {
-            let moved = temporary_name();
-            match renameat(folder, name, &self.folder, &*moved) {
-                Ok(()) => return Ok(Some(moved)),
-                Err(Errno::EXIST | Errno::NOTEMPTY | Errno::NOTDIR) if attempts < MAX_NAME_ATTEMPTS => attempts += 1,
-                Err(error) => return Err(error),
-            }
-        }
+        // The move of a folder changes its entry `..`, so it needs the permission to write in the folder.
+        make_writable(folder, name)?;
+        with_temporary_name(|moved| renameat(folder, name, &self.folder, moved)).map(|(moved, ())| Some(moved))
     }
 
     fn root_folder(&self) -> Result<OwnedFd, Errno> {
         openat(&self.folder, ".", FOLDER, Mode::empty())
     }
+
+    fn writable_root(&self) -> Result<OwnedFd, Errno> {
+        if let Some(mode) = missing_permissions(fstat(&self.folder)?.st_mode) {
+            fchmod(&self.folder, mode)?;
+        }
+        self.root_folder()
+    }
+}
+
+/// Opens a folder, in which this process can read and write then.
+fn open_writable<P: Arg + Copy>(folder: impl AsFd, name: P) -> Result<OwnedFd, Errno> {
+    make_writable(&folder, name)?;
+    openat(&folder, name, FOLDER, Mode::empty())
+}
+
+fn make_writable<P: Arg + Copy>(folder: impl AsFd, name: P) -> Result<(), Errno> {
+    let stat = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    match missing_permissions(stat.st_mode) {
+        // A link has all permissions, so this call does not follow one.
+        Some(mode) => chmodat(&folder, name, mode, AtFlags::empty()),
+        None => Ok(()),
+    }
+}
+
+/// Returns the mode with all permissions of the owner, or `None` if the mode has them.
+fn missing_permissions(mode: u32) -> Option<Mode> {
+    let mode = Mode::from_raw_mode(mode);
+    (!mode.contains(Mode::RWXU)).then_some(mode | Mode::RWXU)
 }
 
 /// Returns the names and the kinds of the entries of a folder.

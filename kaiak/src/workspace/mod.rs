@@ -240,7 +240,7 @@ impl Workspace {
     /// [`ErrorKind::Io`].
     pub fn check_file(&self, path: &RelativePath) -> Result<(), WorkspaceError> {
         let (folder, name) = self.folder_of(path)?;
-        regular_file(&folder, name, path).map(drop)
+        stat_regular_file(&folder, name, path).map(drop)
     }
 
     /// Reads a file.
@@ -283,7 +283,7 @@ impl Workspace {
 }
 
 /// Returns the state of the regular file `name` in `folder`.
-fn regular_file(folder: impl AsFd, name: &str, path: &RelativePath) -> Result<Stat, WorkspaceError> {
+fn stat_regular_file(folder: impl AsFd, name: &str, path: &RelativePath) -> Result<Stat, WorkspaceError> {
     let stat = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
         .map_err(|error| WorkspaceError::system(path.as_str(), "read", error))?;
     if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile { Ok(stat) } else { Err(not_regular(path)) }

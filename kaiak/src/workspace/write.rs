@@ -16,7 +16,7 @@ use rustix::io::Errno;
 
 use super::error::{ErrorKind, WorkspaceError};
 use super::path::RelativePath;
-use super::{MAX_FILE_BYTES, Workspace, read_in, regular_file};
+use super::{MAX_FILE_BYTES, Workspace, read_in, stat_regular_file};
 
 use crate::limits::MAX_NAME_ATTEMPTS;
 
@@ -26,10 +26,18 @@ const NEW_FILE_MODE: u32 = 0o666;
 /// The bits of the mode of an old file that are set on the file that replaces it.
 const MODE_BITS: u32 = 0o7777;
 
-/// Returns a name for a temporary entry. Another entry may have the name.
-pub(super) fn temporary_name() -> String {
+/// Calls `create` with a name for a temporary entry. If another entry has the name, calls it again with the next name.
+/// Returns the name with the result.
+pub(super) fn with_temporary_name<T>(mut create: impl FnMut(&str) -> Result<T, Errno>) -> Result<(String, T), Errno> {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
-    format!(".kaiak-{}-{}.tmp", process::id(), COUNTER.fetch_add(1, Ordering::Relaxed))
+    let mut attempts = 0;
+    loop {
+        let name = format!(".kaiak-{}-{}.tmp", process::id(), COUNTER.fetch_add(1, Ordering::Relaxed));
+        match create(&name) {
+            Err(Errno::EXIST | Errno::NOTEMPTY | Errno::NOTDIR) if attempts < MAX_NAME_ATTEMPTS => attempts += 1,
+            created => return created.map(|created| (name, created)),
+        }
+    }
 }
 
 /// The time at which the content of written files is synchronised with the disk.
@@ -80,23 +88,20 @@ impl Workspace {
         let failed = |error| WorkspaceError::system(path.as_str(), "delete", error);
         // The file is compared under another name, so that no other process replaces it between the comparison and the
         // removal.
-        let moved = temporary_name();
-        match rename_to_free(&folder, name, &moved) {
-            Ok(()) => {}
+        let moved = match with_temporary_name(|moved| rename_to_free(&folder, name, moved)) {
+            Ok((moved, ())) => moved,
             Err(error) if is_unsupported(error) => {
                 return unlinkat(&folder, name, AtFlags::empty()).map_err(failed);
             }
             Err(error) => return Err(failed(error)),
+        };
+        let deleted = check_unchanged(&folder, &moved, path, expected)
+            .and_then(|_| unlinkat(&folder, &*moved, AtFlags::empty()).map_err(failed));
+        // If the name is in use again, the file with this name is newer than the moved file.
+        if deleted.is_err() && rename_to_free(&folder, &moved, name) == Err(Errno::EXIST) {
+            let _ = unlinkat(&folder, &*moved, AtFlags::empty());
         }
-        let unchanged = check_unchanged(&folder, &moved, path, expected);
-        if let Err(error) = unchanged {
-            // If the name is in use again, the file with this name is newer than the moved file.
-            if rename_to_free(&folder, &moved, name) == Err(Errno::EXIST) {
-                let _ = unlinkat(&folder, &*moved, AtFlags::empty());
-            }
-            return Err(error);
-        }
-        unlinkat(&folder, &*moved, AtFlags::empty()).map_err(failed)
+        deleted
     }
 
     /// Sets the path of a file to `to`, and its content to `content`. The folder of the new path must exist.
@@ -129,7 +134,8 @@ impl Workspace {
         !paths.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    /// Makes the writes since the last call durable. Returns the files that cannot be written to the disk.
+    /// Makes the writes and the names of files since the last call durable. Returns the files that cannot be written to
+    /// the disk.
     pub(crate) fn sync(&self) -> Vec<WorkspaceError> {
         let Sync::Later(paths) = &self.sync else { return Vec::new() };
         let paths = std::mem::take(&mut *paths.lock().unwrap_or_else(PoisonError::into_inner));
@@ -141,8 +147,8 @@ impl Workspace {
         let failed = |error| WorkspaceError::system(path.as_str(), "write", error);
         let (folder, name) = self.folder_of(path)?;
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let file = openat(folder, name, flags, Mode::empty()).map_err(failed)?;
-        rustix::fs::fsync(file).map_err(failed)
+        let file = openat(&folder, name, flags, Mode::empty()).map_err(failed)?;
+        rustix::fs::fsync(file).and_then(|()| rustix::fs::fsync(&folder)).map_err(failed)
     }
 
     fn temporary<'a>(
@@ -175,7 +181,7 @@ impl Workspace {
     /// [`ErrorKind::ReadOnly`], [`ErrorKind::Io`], and the errors of [`Workspace::check_file`].
     pub(crate) fn check_change(&self, path: &RelativePath) -> Result<(), WorkspaceError> {
         let (folder, name) = self.folder_of(path)?;
-        check_mode(&regular_file(&folder, name, path)?, path)?;
+        check_mode(&stat_regular_file(&folder, name, path)?, path)?;
         check_folder(&folder, path)
     }
 
@@ -268,15 +274,9 @@ impl<'a> Temporary<'a> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         // Until its mode is set, other users must not read the content of a private file.
         let mode = Mode::from_raw_mode(if old.is_some() { 0o600 } else { NEW_FILE_MODE as _ });
-        let mut attempts = 0;
-        let (file, temporary) = loop {
-            let name = temporary_name();
-            match openat(folder, &*name, flags, mode) {
-                Ok(file) => break (file, Self { folder, name, content, is_done: false }),
-                Err(Errno::EXIST) if attempts < MAX_NAME_ATTEMPTS => attempts += 1,
-                Err(error) => return Err(failed(error.into())),
-            }
-        };
+        let (name, file) =
+            with_temporary_name(|name| openat(folder, name, flags, mode)).map_err(|error| failed(error.into()))?;
+        let temporary = Self { folder, name, content, is_done: false };
         if let Some(old) = old {
             // Only root may set another owner, so an error is ignored.
             let _ = fchown(&file, Some(Uid::from_raw(old.st_uid)), Some(Gid::from_raw(old.st_gid)));
@@ -390,5 +390,31 @@ impl Drop for Temporary<'_> {
         if !self.is_done {
             let _ = unlinkat(self.folder, &*self.name, AtFlags::empty());
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed test is a panic")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_name_is_tried_while_a_temporary_name_is_in_use() {
+        let mut names = Vec::new();
+        let created = with_temporary_name(|name| {
+            names.push(name.to_owned());
+            if names.len() <= 3 { Err(Errno::EXIST) } else { Ok(()) }
+        });
+        assert_eq!(Some(&created.unwrap().0), names.last());
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), 4);
+        let mut attempts = 0;
+        let failed = with_temporary_name::<()>(|_| {
+            attempts += 1;
+            Err(Errno::EXIST)
+        });
+        assert_eq!((failed.unwrap_err(), attempts), (Errno::EXIST, MAX_NAME_ATTEMPTS + 1));
+        assert_eq!(with_temporary_name::<()>(|_| Err(Errno::NOSPC)).unwrap_err(), Errno::NOSPC);
     }
 }

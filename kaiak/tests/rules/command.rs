@@ -49,7 +49,11 @@ fn git_applies_the_diff_of_a_dry_run_with_the_result_of_a_fix() {
     fs::write(&patch, &dry.stdout).unwrap();
     let applied = git(&["apply", "--whitespace=nowarn", patch.to_str().unwrap()], &first.root());
     assert!(applied.status.success(), "{}\n{}", text(&applied.stderr), text(&dry.stdout));
-    let fixed = kaiak(&["fix", "--rules", "../rules", "."], &second.root());
+    // The table applies to its folder, however the path of the folder is written.
+    let file = second.rules().join("rules.yaml");
+    let paths =
+        ["fix", "--rules", file.to_str().unwrap(), "--rules", "../rules", "--rules", "../rules/./fixes.yaml", "."];
+    let fixed = kaiak(&paths, &second.root());
     assert!(fixed.status.success());
     assert_eq!(fixed.stdout, dry.stdout);
     fs::remove_dir_all(first.root().join(".git")).unwrap();

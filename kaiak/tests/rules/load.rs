@@ -263,3 +263,28 @@ fn a_table_that_is_not_a_regular_file_is_an_error_that_names_it() {
         assert!(error.contains("fixes.yaml must be a regular file, or must not exist"), "{error}");
     }
 }
+
+#[test]
+fn a_table_applies_to_a_rule_however_the_paths_are_written() {
+    let project =
+        Project::new(&content_rule("a", "x")).with_fixes("- {ruleID: a, fixes: [{risk: low, delete-line: true}]}\n");
+    let rules = project.rules();
+    fs::create_dir(rules.join("empty")).unwrap();
+    let links = project.root();
+    symlink(&rules, links.join("folder")).unwrap();
+    symlink(rules.join("rules.yaml"), links.join("rule.yaml")).unwrap();
+    for paths in [
+        vec![rules.join("../rules/rules.yaml"), rules.clone()],
+        vec![rules.join("rules.yaml"), links.join("folder")],
+        vec![links.join("folder/rules.yaml"), rules.join("fixes.yaml")],
+        vec![links.clone(), rules.clone()],
+        vec![links.join("rule.yaml"), rules.clone()],
+        vec![links],
+    ] {
+        let (loaded, warnings) = RuleSet::load(&paths).unwrap();
+        assert_eq!((loaded.rules().len(), warnings), (1, Vec::new()), "{paths:?}");
+        assert!(loaded.rules().all(Rule::has_fix), "{paths:?}");
+    }
+    let (_, warnings) = RuleSet::load(&[rules.clone(), rules.join("empty")]).unwrap();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+}

@@ -133,8 +133,6 @@ fn many_incidents_in_one_file_are_fixed_at_their_own_lines() {
     assert_eq!(server.read("src/a.properties"), expected);
 }
 
-/// The imports of the file are parsed once for each change, and the content is written to the disk once for all
-/// changes.
 #[test]
 fn a_thousand_incidents_in_one_file_are_fixed() {
     let (server, mut client) = stdio();
@@ -181,7 +179,7 @@ fn a_file_that_changes_while_its_question_is_open_is_not_overwritten() {
 fn max_tool_calls_has_no_effect_on_rules_because_a_fix_has_no_loop() {
     let (server, mut client) = servlet();
     let configured = client.configure(&json!({ "tools": { "max_tool_calls": 1 } }));
-    let warning = "tools.max_tool_calls has no effect: the backend `rules` uses no model and no extension";
+    let warning = "tools.max_tool_calls has no effect: the backend `rules` calls no tools in a loop";
     assert_eq!(configured["warnings"], json!([warning]));
     let id = client.generate(&["servlet-import"]);
     client.approve(true);

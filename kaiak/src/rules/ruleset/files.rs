@@ -1,42 +1,70 @@
 //! The files of a set of rules.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use super::{DESCRIPTION, Loader, TABLE};
+use super::{DESCRIPTION, LoadError, Loader, TABLE};
 use crate::limits::MAX_RULE_FOLDER_DEPTH;
 
 /// The files of rules at some paths. Each file is listed once, even if several paths or links lead to it.
 #[derive(Default)]
 pub(super) struct Collection {
     pub(super) files: Vec<PathBuf>,
-    /// The listed files and the searched folders, without links. A table is listed once for each folder that has it,
-    /// because it applies to the rules in its folder.
-    known: BTreeSet<PathBuf>,
-    /// Links to files and folders, with their depths. They are followed after all other entries, so that a file is
-    /// listed by the path without links, if it has one.
-    links: VecDeque<(PathBuf, usize)>,
+    /// The listed files and the searched folders, without links, and whether they have files. A table is listed once
+    /// for each folder that has it, because it applies to the rules in its folder.
+    known: BTreeMap<PathBuf, bool>,
+    /// Links to files and folders. They are followed after all other entries of all paths, so that a file is listed by
+    /// the path without links, if it has one.
+    links: VecDeque<(PathBuf, Origin)>,
+}
+
+/// The way to a file or a folder.
+#[derive(Clone, Copy)]
+struct Origin {
+    /// The index of the path that the caller has passed.
+    index: usize,
+    /// The number of folders between this path and the entry.
+    depth: usize,
 }
 
 impl Collection {
-    /// Adds the files of rules at `path`. The path itself may have any name; files in folders end in `.yaml` or `.yml`.
-    /// Returns whether `path` has files, including those that were listed before.
-    pub(super) fn add(&mut self, path: &Path, loader: &mut Loader) -> io::Result<bool> {
-        let mut has_files = self.collect(path, 0, loader)?;
-        while let Some((link, depth)) = self.links.pop_front() {
-            has_files |= self.collect(&link, depth, loader)?;
+    /// Adds the files of rules at `paths`. A path itself may have any name; files in folders end in `.yaml` or `.yml`.
+    /// Warns of each path without such a file.
+    pub(super) fn add(&mut self, paths: &[PathBuf], loader: &mut Loader) -> Result<(), LoadError> {
+        let mut has_files = Vec::with_capacity(paths.len());
+        for (index, path) in paths.iter().enumerate() {
+            let added = self.add_path(path, Origin { index, depth: 0 }, loader);
+            has_files.push(added.map_err(|error| LoadError { path: path.clone(), error })?);
         }
-        Ok(has_files)
+        while let Some((link, origin)) = self.links.pop_front() {
+            let added = self.collect(&link, origin, loader).map_err(|error| LoadError { path: link, error })?;
+            if let Some(has_files) = has_files.get_mut(origin.index) {
+                *has_files |= added;
+            }
+        }
+        for (path, _) in paths.iter().zip(has_files).filter(|(_, has_files)| !has_files) {
+            loader.warn(path, None, "the folder has no file of rules: no `.yaml`, and no `.yml`".to_owned());
+        }
+        Ok(())
     }
 
-    fn collect(&mut self, path: &Path, depth: usize, loader: &mut Loader) -> io::Result<bool> {
+    /// Adds the files at a path, except those behind links. Returns whether there are such files.
+    fn add_path(&mut self, path: &Path, origin: Origin, loader: &mut Loader) -> io::Result<bool> {
+        if fs::symlink_metadata(path)?.is_symlink() {
+            self.links.push_back((path.to_owned(), origin));
+            return Ok(false);
+        }
+        self.collect(path, origin, loader)
+    }
+
+    fn collect(&mut self, path: &Path, origin: Origin, loader: &mut Loader) -> io::Result<bool> {
         let metadata = fs::metadata(path)?;
-        let real = fs::canonicalize(path)?;
+        let mut real = fs::canonicalize(path)?;
         let is_table = path.file_name().is_some_and(|name| name == TABLE);
         if is_table && !metadata.is_file() {
             return Err(invalid_table(path));
@@ -45,44 +73,48 @@ impl Collection {
             if !metadata.is_file() {
                 return Err(not_regular());
             }
-            let folder = path.parent().filter(|_| is_table).and_then(|folder| fs::canonicalize(folder).ok());
-            if self.known.insert(folder.map_or(real, |folder| folder.join(TABLE))) {
+            if is_table {
+                real = folder_of(path)?.join(TABLE);
+            }
+            if self.known.insert(real, true).is_none() {
                 self.files.push(path.to_owned());
             }
             return Ok(true);
         }
-        if !self.known.insert(real) {
-            return Ok(true);
+        if let Some(has_files) = self.known.get(&real) {
+            return Ok(*has_files);
         }
+        self.known.insert(real.clone(), false);
         let mut entries = fs::read_dir(path)?.collect::<io::Result<Vec<_>>>()?;
         entries.sort_by_key(fs::DirEntry::file_name);
         let mut has_files = false;
         for entry in entries {
-            has_files |= self.collect_entry(&entry, depth, loader)?;
+            has_files |= self.collect_entry(&entry, origin, loader)?;
         }
+        self.known.insert(real, has_files);
         Ok(has_files)
     }
 
-    fn collect_entry(&mut self, entry: &fs::DirEntry, depth: usize, loader: &mut Loader) -> io::Result<bool> {
+    fn collect_entry(&mut self, entry: &fs::DirEntry, origin: Origin, loader: &mut Loader) -> io::Result<bool> {
         let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
         let stem = name.strip_suffix(".yaml").or_else(|| name.strip_suffix(".yml"));
         let is_wanted = stem.is_some_and(|stem| !stem.ends_with(".test")) && name != DESCRIPTION;
         // `metadata` follows links.
         let metadata = fs::metadata(&path);
-        let depth = match &metadata {
+        let origin = match &metadata {
             Ok(metadata) if metadata.is_dir() && name != TABLE => {
                 if name == "tests" || name.starts_with('.') {
                     return Ok(false);
                 }
-                if depth >= MAX_RULE_FOLDER_DEPTH {
+                if origin.depth >= MAX_RULE_FOLDER_DEPTH {
                     let reason =
                         format!("the folder is skipped: it must be at most {MAX_RULE_FOLDER_DEPTH} folders deep");
                     loader.warn(&path, None, reason);
                     return Ok(false);
                 }
-                depth + 1
+                Origin { depth: origin.depth + 1, ..origin }
             }
-            Ok(metadata) if is_wanted && metadata.is_file() => depth,
+            Ok(metadata) if is_wanted && metadata.is_file() => origin,
             // Without its table, a set of rules would lack its fixes.
             _ if name == TABLE => return Err(invalid_table(&path)),
             Ok(_) if is_wanted => {
@@ -95,12 +127,13 @@ impl Collection {
             }
             _ => return Ok(false),
         };
-        if entry.file_type()?.is_symlink() {
-            self.links.push_back((path, depth));
-            return Ok(false);
-        }
-        self.collect(&path, depth, loader)
+        self.add_path(&path, origin, loader)
     }
+}
+
+/// Returns the folder of a file, without links. The file itself may be a link.
+pub(super) fn folder_of(file: &Path) -> io::Result<PathBuf> {
+    fs::canonicalize(path::absolute(file)?.parent().unwrap_or(file))
 }
 
 fn invalid_table(path: &Path) -> io::Error {

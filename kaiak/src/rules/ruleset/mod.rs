@@ -9,8 +9,9 @@ mod table;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fmt::{self, Display};
+use std::fs;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
 
 use regex::Regex;
@@ -18,7 +19,7 @@ use serde::Deserialize;
 use yaml_serde::Value;
 
 use self::condition::{Condition, Search};
-use self::files::{Collection, open};
+use self::files::{Collection, folder_of, open};
 use self::pattern::Pattern;
 use super::finder::Matcher;
 use super::fix::Fix;
@@ -182,12 +183,7 @@ impl RuleSet {
     /// regular file.
     pub fn load(paths: &[PathBuf]) -> Result<(Self, Vec<Warning>), LoadError> {
         let (mut loader, mut collection) = (Loader::default(), Collection::default());
-        for path in paths {
-            let has_files = collection.add(path, &mut loader);
-            if !has_files.map_err(|error| LoadError { path: path.clone(), error })? {
-                loader.warn(path, None, "the folder has no file of rules: no `.yaml`, and no `.yml`".to_owned());
-            }
-        }
+        collection.add(paths, &mut loader)?;
         let mut files = collection.files;
         files.sort();
         for file in &files {
@@ -263,7 +259,8 @@ const fn kind(value: &Value) -> &'static str {
 #[derive(Default)]
 struct Loader {
     rules: Vec<(PathBuf, Rule)>,
-    tables: BTreeMap<PathBuf, table::Table>,
+    /// The files of the tables with their content, by their folders without links.
+    tables: BTreeMap<PathBuf, (PathBuf, table::Table)>,
     warnings: Vec<Warning>,
 }
 
@@ -285,13 +282,12 @@ impl Loader {
             }
         };
         if file.file_name().is_some_and(|name| name == TABLE) {
-            let folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
             let mut warnings = Vec::new();
             let table = table::parse(list, &mut warnings);
             for reason in warnings {
                 self.warn(file, None, reason);
             }
-            self.tables.insert(folder, table);
+            self.tables.insert(folder_of(file)?, (file.to_owned(), table));
             return Ok(());
         }
         for value in list {
@@ -323,31 +319,36 @@ impl Loader {
 
     /// Adds the fixes to the rules: those of the nearest table above the file of a rule, or the derived fix.
     fn finish(mut self) -> (Vec<Rule>, Vec<Warning>) {
-        let mut unused: BTreeSet<(PathBuf, String)> = BTreeSet::new();
-        for (folder, table) in &self.tables {
-            unused.extend(table.keys().map(|id| (folder.clone(), id.clone())));
+        let mut unused: BTreeSet<(&Path, &str)> = BTreeSet::new();
+        for (file, table) in self.tables.values() {
+            unused.extend(table.keys().map(|id| (file.as_path(), id.as_str())));
         }
-        let mut rules = Vec::with_capacity(self.rules.len());
-        for (file, mut rule) in self.rules {
-            let entry = file
-                .ancestors()
-                .skip(1)
-                .find_map(|folder| Some((folder, self.tables.get(folder)?.get(&rule.id)?.clone())));
-            match entry {
-                Some((folder, fixes)) => {
-                    unused.remove(&(folder.to_owned(), rule.id.clone()));
-                    rule.fixes = fixes;
+        let mut above: BTreeMap<&Path, Vec<&(PathBuf, table::Table)>> = BTreeMap::new();
+        for (file, rule) in &mut self.rules {
+            let file: &Path = file;
+            let tables = above.entry(file).or_insert_with(|| tables_above(file, &self.tables));
+            match tables.iter().find_map(|(table, fixes)| Some((table, fixes.get_key_value(&rule.id)?))) {
+                Some((table, (id, fixes))) => {
+                    unused.remove(&(table.as_path(), id.as_str()));
+                    rule.fixes = fixes.clone();
                 }
-                None => rule.fixes = derive::derive(&rule).into_iter().collect(),
+                None => rule.fixes = derive::derive(rule).into_iter().collect(),
             }
-            rules.push(rule);
         }
-        for (folder, id) in &unused {
+        for (file, id) in unused {
             let reason = format!("the fixes of the rule {id} are not used, since no such rule was loaded");
-            self.warnings.push(Warning { file: folder.join(TABLE), rule: None, reason });
+            self.warnings.push(Warning { file: file.to_owned(), rule: None, reason });
         }
-        (rules, self.warnings)
+        (self.rules.into_iter().map(|(_, rule)| rule).collect(), self.warnings)
     }
+}
+
+/// Returns the tables in the folders above a file, the nearest first.
+fn tables_above<'a, T>(file: &Path, tables: &'a BTreeMap<PathBuf, T>) -> Vec<&'a T> {
+    // The path stays as the user has written it: a table also applies to the files behind a link in its folder.
+    let file = path::absolute(file).unwrap_or_else(|_| file.to_owned());
+    let folders = file.ancestors().skip(1).filter_map(|folder| fs::canonicalize(folder).ok());
+    folders.filter_map(|folder| tables.get(&folder)).collect()
 }
 
 impl Rule {
