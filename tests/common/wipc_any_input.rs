@@ -9,7 +9,8 @@ pub struct StreamContent {
     /// Each frame, with the number of passthrough bytes before it.
     pub frames: Vec<(usize, FrameType, Vec<u8>)>,
     pub passthrough: Vec<u8>,
-    /// The number of received bytes of an incomplete frame at the end of the stream.
+    /// The number of bytes of an incomplete frame at the end of the stream, if at least its magic has arrived. These
+    /// bytes are also in `passthrough`.
     pub truncated: Option<u64>,
 }
 
@@ -24,7 +25,9 @@ impl StreamContent {
                 assert!(!bytes.is_empty(), "a passthrough event must have bytes");
                 self.passthrough.extend_from_slice(bytes);
             }
-            Event::Oversize { .. } | Event::Dropped { .. } => panic!("without a limit for calls, no call is oversize"),
+            Event::Oversize { .. } | Event::Dropped { .. } => {
+                panic!("a decoder without a limit for CALL frames must not drop a call, got {event:?}")
+            }
             Event::Truncated { received_bytes } => self.truncated = Some(received_bytes),
         }
     }
@@ -67,16 +70,16 @@ pub fn expected(max_payload: u32, stream: &[u8]) -> StreamContent {
     let mut at = 0;
     while at < stream.len() {
         let rest = &stream[at..];
-        let magic = &b"WIPC"[..rest.len().min(4)];
+        let magic_prefix = &b"WIPC"[..rest.len().min(4)];
         let code = rest.get(4).copied().unwrap_or(0);
         let length = rest.get(5..9).map_or(0, |length| u32::from_le_bytes(length.try_into().unwrap()));
-        let is_header = rest.starts_with(magic) && code < 4 && length <= max_payload;
+        let may_be_header = rest.starts_with(magic_prefix) && code < 4 && length <= max_payload;
         let end = HEADER_BYTES as u64 + u64::from(length);
-        if is_header && rest.len() >= HEADER_BYTES && rest.len() as u64 >= end {
+        if may_be_header && rest.len() >= HEADER_BYTES && rest.len() as u64 >= end {
             let payload = rest[HEADER_BYTES..end as usize].to_vec();
             content.frames.push((content.passthrough.len(), FrameType::from_code(code).unwrap(), payload));
             at += end as usize;
-        } else if is_header {
+        } else if may_be_header {
             content.passthrough.extend_from_slice(rest);
             content.truncated = (rest.len() >= 4).then_some(rest.len() as u64);
             break;

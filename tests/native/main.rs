@@ -16,7 +16,7 @@ mod invalid_responses;
 mod limits;
 mod listeners;
 mod messages;
-#[path = "../common/non_blocking.rs"]
+#[path = "../common/non_blocking_streams.rs"]
 #[allow(
     dead_code,
     unreachable_pub,
@@ -24,13 +24,16 @@ mod messages;
     clippy::panic,
     reason = "other tests share it; a failed test is a panic"
 )]
-mod non_blocking;
+mod non_blocking_streams;
 mod notifications;
 mod portability;
 #[path = "../common/portable.rs"]
 mod portable;
 mod process_trees;
 mod processes;
+#[path = "../common/program_trees.rs"]
+#[allow(dead_code, unreachable_pub, reason = "other tests share it")]
+mod program_trees;
 mod relays;
 mod sequential;
 mod services;
@@ -44,7 +47,4 @@ mod stress;
 mod supervised_processes;
 mod taps;
 mod timeouts;
-#[path = "../common/process_trees.rs"]
-#[allow(dead_code, unreachable_pub, reason = "other tests share it")]
-mod trees;
 mod wire;

@@ -9,7 +9,7 @@ use portway::{Client, Closed, Framing, Process, Transport};
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use crate::trees::{SHAPES, Shape, Tree};
+use crate::program_trees::{SHAPES, Shape, Tree};
 use crate::wire::TEST_TIMEOUT;
 
 type Test = Result<(), Box<dyn Error>>;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use portway::{Context, Framing, RpcError, Server, Transport};
 use serde_json::value::RawValue;
 
-use crate::non_blocking::{
+use crate::non_blocking_streams::{
     Kind, Running, Streams, Subject, When, carries_100_megabytes_each_way, serves_under_node,
     serves_whenever_the_flag_is_set, write_all,
 };

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::trees::{Shape, Tree};
+use crate::program_trees::{Shape, Tree};
 use crate::wire::TEST_TIMEOUT;
 
 type Test = Result<(), Box<dyn Error>>;

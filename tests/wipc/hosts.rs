@@ -11,7 +11,7 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use crate::guests::{TEST_TIMEOUT, Test, guest};
-use crate::trees::{SHAPES, Shape, Tree};
+use crate::program_trees::{SHAPES, Shape, Tree};
 
 /// Returns a host, and the text that its guest prints between its frames.
 fn host(role: &str) -> std::io::Result<(Host, Arc<Mutex<Vec<u8>>>)> {

@@ -9,9 +9,9 @@ mod guests;
 mod hosts;
 mod lengths;
 mod non_blocking;
-#[path = "../common/non_blocking.rs"]
+#[path = "../common/non_blocking_streams.rs"]
 #[allow(dead_code, unreachable_pub, reason = "other tests share it")]
-mod standard_streams;
-#[path = "../common/process_trees.rs"]
+mod non_blocking_streams;
+#[path = "../common/program_trees.rs"]
 #[allow(dead_code, unreachable_pub, reason = "other tests share it")]
-mod trees;
+mod program_trees;

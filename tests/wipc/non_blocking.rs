@@ -5,7 +5,7 @@ use std::process::Command;
 use portway::codec::wipc::{FrameType, encode};
 
 use crate::guests::guest;
-use crate::standard_streams::{
+use crate::non_blocking_streams::{
     Subject, carries_100_megabytes_each_way, serves_under_node, serves_whenever_the_flag_is_set,
 };
 

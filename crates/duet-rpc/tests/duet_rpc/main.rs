@@ -5,9 +5,9 @@
 mod daemon;
 mod frames;
 mod log;
-#[path = "../../../../tests/common/non_blocking.rs"]
+#[path = "../../../../tests/common/non_blocking_streams.rs"]
 #[allow(dead_code, unreachable_pub, reason = "other tests share it")]
-mod non_blocking;
+mod non_blocking_streams;
 
 mod command_line;
 mod content_type;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::daemon::program;
 use crate::frames::{frame, request};
-use crate::non_blocking::{
+use crate::non_blocking_streams::{
     Kind, Subject, When, carries_100_megabytes_each_way, read_to_end, run, serves_under_node,
     serves_whenever_the_flag_is_set, set_nonblocking, write_all,
 };

@@ -18,11 +18,7 @@ mod inspect_records;
 mod inspecting;
 mod invalid_responses;
 mod non_blocking;
-mod programs;
-mod random;
-mod serve;
-mod sockets;
-#[path = "../../../../tests/common/non_blocking.rs"]
+#[path = "../../../../tests/common/non_blocking_streams.rs"]
 #[allow(
     dead_code,
     unreachable_pub,
@@ -30,14 +26,18 @@ mod sockets;
     clippy::panic,
     reason = "other tests share it; a failed test is a panic"
 )]
-mod standard_streams;
+mod non_blocking_streams;
+#[path = "../../../../tests/common/program_trees.rs"]
+#[allow(dead_code, unreachable_pub, reason = "other tests share it")]
+mod program_trees;
+mod programs;
+mod random;
+mod serve;
+mod sockets;
 mod streaming;
 mod tap;
 mod tap_print;
 mod tap_sockets;
 mod terminal;
-#[path = "../../../../tests/common/process_trees.rs"]
-#[allow(dead_code, unreachable_pub, reason = "other tests share it")]
-mod trees;
 mod validate;
 mod wipc;

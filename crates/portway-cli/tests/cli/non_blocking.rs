@@ -12,7 +12,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use crate::command::{Test, portway};
 use crate::decode::frame;
-use crate::standard_streams::{
+use crate::non_blocking_streams::{
     Kind, When, command_under_node, payload, read_to_end, run, run_with_files, set_nonblocking, until_nonblocking,
     write_all,
 };

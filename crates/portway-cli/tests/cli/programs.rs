@@ -10,7 +10,7 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use crate::command::{TEST_TIMEOUT, Test, portway, run};
-use crate::trees::{SHAPES, Shape, Tree};
+use crate::program_trees::{SHAPES, Shape, Tree};
 
 /// Shell commands that read one line and print the response to the first call.
 const ANSWER: &str = r#"IFS= read -r line; echo '{"jsonrpc":"2.0","id":1,"result":true}'"#;

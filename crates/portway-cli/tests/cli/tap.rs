@@ -13,8 +13,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::command::{TEST_TIMEOUT, Test};
+use crate::program_trees::{SHAPES, Shape, Tree};
 use crate::random::Random;
-use crate::trees::{SHAPES, Tree};
 
 /// A running `portway tap`, whose standard streams are pipes.
 pub(crate) struct Tapping {
@@ -281,7 +281,7 @@ fn a_signal_ends_the_program_and_its_descendants() -> Test {
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
         for (shape, handles_term) in SHAPES.into_iter().zip([true, false].into_iter().cycle()) {
             // Two shapes need programs that may be missing. Only the tests of `portway call` use these shapes.
-            if matches!(shape, crate::trees::Shape::Node | crate::trees::Shape::Npx) {
+            if matches!(shape, Shape::Node | Shape::Npx) {
                 continue;
             }
             let tree = Tree::new(shape, handles_term)?;
