@@ -9,31 +9,67 @@ const RETURNS = "the page returns from the back/forward cache";
 const TIMEOUT_MS = 15_000;
 const POLL_MS = 20;
 
+/** Resolves to the answer of the driver to a command. Without this limit, a lost answer would stop the suite. */
+async function answered(what, command) {
+  const timeout = new AbortController();
+  const late = pause(TIMEOUT_MS, undefined, { signal: timeout.signal }).then(() => {
+    throw new Error(`the driver has not answered within ${TIMEOUT_MS} ms: ${what}`);
+  });
+  try {
+    return await Promise.race([command, late]);
+  } finally {
+    late.catch(() => {});
+    timeout.abort();
+  }
+}
+
+/** The states that the pages post. */
+export class PageStates {
+  #last;
+
+  /** Takes a posted state. */
+  take(state) {
+    this.#last = state;
+  }
+
+  /** Does something, and waits until a page has posted this state since. Resolves to the posted data. */
+  async after(action, state) {
+    this.#last = undefined;
+    await action();
+    return until(`the page is ${state}`, async () => this.#last?.state === state && this.#last);
+  }
+}
+
 const hasEnded = ({ closedAt }) => closedAt !== undefined;
 
 /**
- * Leaves the page and returns to it. Resolves to the outcomes of the kinds `ENTERS` and `RETURNS`, by id.
- * `keepsConnected` is whether the browser keeps a page in its cache although the page has a connection. If the browser
- * does not keep such a page, `RETURNS` is measured while the page has no connection and waits to connect again.
+ * Leaves the page and returns to it. Resolves to the outcomes of the kinds `ENTERS` and `RETURNS`, by id. `states`
+ * takes the states that the pages post. `keepsConnected` is whether the browser keeps a page in its cache although the
+ * page has a connection. If the browser does not keep such a page, `RETURNS` is measured while the page has no
+ * connection and waits to connect again.
  */
-export async function leaveAndReturn(driver, origin, sockets, { runs, keepsConnected }) {
+export async function leaveAndReturn(driver, origin, sockets, { states, runs, keepsConnected }) {
   const server = await sockets.handle({ action: "start" });
   const run = (command, values) => sockets.handle({ action: "run", number: server.number, command, ...values });
-  const other = `${origin}/tests/liveness/fixtures/empty.html`;
+  const other = `${origin}/tests/liveness/page/away.html`;
   let trips = 0;
 
-  /** Goes to the other page: every second time as a link does, and otherwise as the address bar does. */
-  async function leave() {
-    if (trips++ % 2 === 0) await driver.executeScript("location.href = arguments[0]", other);
-    else await driver.get(other);
-    await until("the other page is shown", async () => (await driver.getCurrentUrl()) === other);
-  }
+  // The scripts begin a navigation only after they have returned, so that the browser does not lose their results.
+  const byScript = (script, ...values) =>
+    driver.executeScript(`setTimeout((...args) => ${script}, 0, ...arguments)`, ...values);
 
-  async function goBack() {
-    if (trips % 4 < 2) await driver.executeScript("history.back()");
-    else await driver.navigate().back();
-    return pageIn(driver, "connected");
-  }
+  /** Goes to the other page: every second time as a link does, and otherwise as the address bar does. */
+  const leave = () =>
+    states.after(
+      () => answered("leave", trips++ % 2 === 0 ? byScript("(location.href = args[0])", other) : driver.get(other)),
+      "away",
+    );
+
+  const goBack = () =>
+    states.after(
+      () => answered("return", trips % 4 < 2 ? byScript("history.back()") : driver.navigate().back()),
+      "connected",
+    );
 
   /** Leaves the page while it has a connection. */
   async function tripWithConnection() {
@@ -58,8 +94,7 @@ export async function leaveAndReturn(driver, origin, sockets, { runs, keepsConne
   /** Leaves the page while it waits to connect again. The page may return as a new load, which does not count. */
   async function tripWithoutConnection() {
     await run("set", { upgrades: "503" });
-    await run("terminate");
-    await pageIn(driver, "waiting");
+    await states.after(() => run("terminate"), "waiting");
     await leave();
     await run("set", { upgrades: "accept" });
     const { trip } = await goBack();
@@ -79,8 +114,8 @@ export async function leaveAndReturn(driver, origin, sockets, { runs, keepsConne
     return { wanted, facts: `${wanted.length} of ${outcomes.length} trips as stated` };
   }
 
-  await driver.get(`${origin}/tests/liveness/page/left.html?port=${server.port}`);
-  await pageIn(driver, "connected");
+  const page = `${origin}/tests/liveness/page/left.html?port=${server.port}`;
+  await states.after(() => answered("open the page", driver.get(page)), "connected");
   const hasReturned = ({ returns }) => returns !== undefined;
   const left = await repeat(tripWithConnection, (outcome) => hasReturned(outcome) === keepsConnected);
   const back = keepsConnected ? left : await repeat(tripWithoutConnection, hasReturned);
@@ -88,16 +123,6 @@ export async function leaveAndReturn(driver, origin, sockets, { runs, keepsConne
     [ENTERS]: { ends: left.wanted.map(({ enters }) => enters), facts: left.facts },
     [RETURNS]: { ends: back.wanted.map(({ returns }) => returns), facts: back.facts },
   };
-}
-
-/** Waits until the page is in this state, and returns its data. */
-function pageIn(driver, state) {
-  return until(`the page is ${state}`, async () => {
-    // The script fails while the browser changes the page.
-    const text = await driver.executeScript("return window.state && window.state()").catch(() => undefined);
-    const page = text && JSON.parse(text);
-    return page?.state === state && page;
-  });
 }
 
 /** Waits until `check` returns a value that is not false, and returns this value. */

@@ -4,7 +4,7 @@
 import { startBrowser } from "../web/runner/browsers.mjs";
 import { startServers } from "../web/runner/server.mjs";
 import { startSockets } from "../web/runner/sockets.mjs";
-import { leaveAndReturn } from "./back-forward.mjs";
+import { PageStates, leaveAndReturn } from "./back-forward.mjs";
 import { keepsConnected } from "./bounds.mjs";
 import { runAction } from "./driver.mjs";
 import { RUNS } from "./page/measure.js";
@@ -19,14 +19,15 @@ const SLOW_MS = 10_000;
 
 /** Resolves to the outcomes of the kinds, by id. The kinds with `isHidden` hide the page for `hiddenMs` ms. */
 export async function runKinds(engine, kinds, { hiddenMs }) {
-  const isHiding = ({ isHidden, isNavigated }) => isHidden || isNavigated;
-  const hiding = kinds.filter(isHiding);
-  const others = kinds.filter((kind) => !isHiding(kind));
+  const hiding = kinds.filter(({ isHidden }) => isHidden);
+  const others = kinds.filter(({ isHidden, isNavigated }) => !isHidden && !isNavigated);
+  const navigated = kinds.filter(({ isNavigated }) => isNavigated);
   // The popups of other kinds also hide the page, but the bounds of these kinds are those of a visible page. So these
   // kinds run in a browser that does not slow hidden pages.
   return {
     ...(await runInBrowser(engine, others, { hiddenMs: 0, slowsHiddenPages: false })),
     ...(await runInBrowser(engine, hiding, { hiddenMs, slowsHiddenPages: true })),
+    ...(await runNavigated(engine, navigated)),
   };
 }
 
@@ -34,7 +35,7 @@ export async function runKinds(engine, kinds, { hiddenMs }) {
 function groupsOf(kinds) {
   const together = kinds.filter(({ within, isHidden }) => within >= SLOW_MS || isHidden);
   const others = kinds
-    .filter((kind) => !together.includes(kind) && !kind.isNavigated)
+    .filter((kind) => !together.includes(kind))
     .sort((a, b) => (b.mustStayAlive ?? 0) - (a.mustStayAlive ?? 0));
   const groups = [together, ...others.map((kind) => [kind])];
   return groups.filter((group) => group.length > 0).map((group) => group.map(({ id }) => id));
@@ -70,21 +71,36 @@ async function runInBrowser(engine, kinds, { hiddenMs, slowsHiddenPages }) {
       hiding: kinds.filter(({ isHidden }) => isHidden).length,
       ...servers.origins,
     });
-    await browser.driver.get(`${servers.origins.own}/tests/liveness/page/page.html?${query}`);
     timer = setTimeout(() => end("the page is stuck"), hiddenMs + TEST_TIMEOUT_MS);
+    // The driver may never answer. Then the page is stuck, too.
+    browser.driver
+      .get(`${servers.origins.own}/tests/liveness/page/page.html?${query}`)
+      .catch(({ message }) => end(message));
     const error = await ended;
-    const navigated = kinds.filter(({ isNavigated }) => isNavigated);
-    if (navigated.length > 0) {
-      const failed = ({ message }) => Object.fromEntries(navigated.map(({ id }) => [id, { error: message }]));
-      const options = { runs: RUNS, keepsConnected: keepsConnected(engine) };
-      const outcomes = leaveAndReturn(browser.driver, servers.origins.own, sockets, options);
-      Object.assign(results, await outcomes.catch(failed));
-    }
     for (const { id } of kinds) results[id] ??= { error };
     return results;
   } finally {
     clearTimeout(timer);
     await browser?.stop();
+    sockets.stop();
+    servers.stop();
+  }
+}
+
+/** Runs the kinds that leave the page, in a new browser. */
+async function runNavigated(engine, kinds) {
+  if (kinds.length === 0) return {};
+  const sockets = startSockets();
+  const states = new PageStates();
+  const servers = await startServers((state) => states.take(state));
+  const browser = await startBrowser(engine, [], { slowsHiddenPages: true });
+  const options = { states, runs: RUNS, keepsConnected: keepsConnected(engine) };
+  try {
+    return await leaveAndReturn(browser.driver, servers.origins.own, sockets, options);
+  } catch (error) {
+    return Object.fromEntries(kinds.map(({ id }) => [id, { error: error.message }]));
+  } finally {
+    await browser.stop();
     sockets.stop();
     servers.stop();
   }

@@ -1,12 +1,12 @@
-// Tests transports without `connect`. They detect some ends of a peer. After the other ends, only the timeout ends a
-// call.
+// Tests transports without `connect`. They detect only some of the ways in which a peer can end. In the other cases, a
+// call ends only by its timeout.
 
 import { frameElement, iframeKinds, portway, worker } from "./boundaries.js";
 import { measure, measureStart } from "./measure.js";
 
 const { JSONRPCPeer, portTransport, windowTransport, workerTransport } = portway;
 
-/** The timeout in milliseconds of calls that only their timeout ends. */
+/** The timeout in milliseconds of calls that nothing else ends. */
 const timeout = 1_500;
 
 /** Resolves when a window or a worker has posted the message `ready`. */
@@ -44,9 +44,11 @@ function plainPort() {
   return { otherPeer, peer: new JSONRPCPeer(portTransport(port1)) };
 }
 
-const close = ({ element }) => element.remove();
+const remove = ({ element }) => element.remove();
 
-/** If many iframes are removed while they load, WebKit stops loading. So `close` waits for the end of the reload. */
+/**
+ * If many iframes are removed while they load, WebKit stops loading. So `reload.close` waits for the end of the reload.
+ */
 const reload = {
   kill(pair) {
     pair.reloaded = untilReady(pair.element);
@@ -57,13 +59,13 @@ const reload = {
 const terminate = ({ worker }) => worker.terminate();
 
 export const plain = {
-  "windowTransport: the iframe is removed": () => measure({ open: plainFrame, kill: close }),
+  "windowTransport: the iframe is removed": () => measure({ open: plainFrame, kill: remove }),
   "windowTransport: the iframe is reloaded": () => measure({ open: plainFrame, ...reload, timeout }),
   "workerTransport: the worker's script is missing": () => {
     const begin = () => new JSONRPCPeer(workerTransport(worker("nowhere.js"))).request("never", [], { timeout: 0 });
     return measureStart({ begin });
   },
   "workerTransport: the worker is terminated": () => measure({ open: plainWorker, kill: terminate, timeout }),
-  "portTransport: the peer destroys its server": () =>
+  "portTransport: the other peer is destroyed": () =>
     measure({ open: plainPort, kill: ({ otherPeer }) => otherPeer.destroy(), timeout }),
 };
