@@ -124,8 +124,7 @@ export class Model {
 
   /** Returns the text of a row, or undefined if the record has none, or if the text left the history. */
   textOf(seq: number): string | undefined {
-    const record = this.#records.get(seq);
-    return record && "text" in record ? record.text : undefined;
+    return this.#records.text(seq);
   }
 
   clear(): void {

@@ -7,6 +7,8 @@ const SHARED_LINKS = 8;
 
 interface Chunk {
   readonly records: (TapRecord | undefined)[];
+  /** The texts of the records. A search reads them without the records, which takes two thirds of the time. */
+  readonly texts: (string | undefined)[];
   count: number;
 }
 
@@ -23,16 +25,23 @@ export class RecordStore {
     return this.#chunks.get(Math.floor(seq / CHUNK))?.records[seq % CHUNK];
   }
 
+  /** Returns the text of a record, or undefined if the record is unknown or has none. */
+  text(seq: number): string | undefined {
+    return this.#chunks.get(Math.floor(seq / CHUNK))?.texts[seq % CHUNK];
+  }
+
   /** Stores a record. Replaces the record with the same number. */
   set(seq: number, record: TapRecord): void {
     const number = Math.floor(seq / CHUNK);
     let chunk = this.#chunks.get(number);
     if (!chunk) {
-      chunk = { records: new Array<TapRecord | undefined>(CHUNK).fill(undefined), count: 0 };
+      const empty = (): undefined[] => new Array<undefined>(CHUNK).fill(undefined);
+      chunk = { records: empty(), texts: empty(), count: 0 };
       this.#chunks.set(number, chunk);
     }
     if (chunk.records[seq % CHUNK] === undefined) chunk.count += 1;
     chunk.records[seq % CHUNK] = record;
+    chunk.texts[seq % CHUNK] = record.text;
   }
 
   /**
@@ -63,6 +72,7 @@ export class RecordStore {
     const chunk = this.#chunks.get(number);
     if (chunk?.records[seq % CHUNK] === undefined) return;
     chunk.records[seq % CHUNK] = undefined;
+    chunk.texts[seq % CHUNK] = undefined;
     chunk.count -= 1;
     if (chunk.count === 0) this.#chunks.delete(number);
   }

@@ -3,9 +3,9 @@ import type { Row } from "portway-inspector";
 import { controls } from "../../src/controls-style";
 import { Watch } from "../../src/store";
 import type { InspectorContext } from "./context";
-import { clock, count, visible } from "./format";
+import { clock, count, plural, visible } from "./format";
 
-/** The maximum number of rows of the list that are drawn: the last ones. */
+/** The diagram draws at most this many rows: the last ones of the list. */
 const ROWS = 120;
 /** The height of a line in pixels. */
 const LINE = 24;
@@ -15,7 +15,7 @@ const HEAD = 26;
 const COLUMN = 230;
 /** The position of the first lifeline in pixels. */
 const LEFT = 150;
-/** The maximum number of links that are drawn at a time. The user can choose other links. */
+/** The diagram draws at most this many links at a time. The user can choose other links. */
 const MAX_LINKS = 8;
 
 /**
@@ -126,7 +126,7 @@ class SequenceDiagram extends LitElement {
   #isWatching = false;
   #followsEnd = true;
   /** The sequence numbers of the drawn rows. */
-  #drawn: readonly number[] = [];
+  #drawnSeqs: readonly number[] = [];
 
   constructor() {
     super();
@@ -156,45 +156,46 @@ class SequenceDiagram extends LitElement {
     const { count: entries } = model.core.layout(0, 0);
     const rows = model.core.rows(Math.max(0, entries - ROWS), ROWS).filter(({ direction }) => direction !== null);
     if (!rows.length) return html`<p class="empty">No message to show.</p>`;
-    // The first group has the links with the newest messages. In a group, the links are in the order of their messages.
+    // The first group has the links with the newest messages. Within a group, the links are in the order of their
+    // oldest messages among these rows.
     const newest = [...new Set(rows.map(({ link }) => link).reverse())];
     const groups = Math.ceil(newest.length / MAX_LINKS);
     const group = Math.min(this.group, groups - 1);
     const chosen = newest.slice(group * MAX_LINKS, (group + 1) * MAX_LINKS);
     const links = [...new Set(rows.map(({ link }) => link))].filter((link) => chosen.includes(link));
-    const shown = rows.filter(({ link }) => links.includes(link));
-    this.#drawn = shown.map(({ seq }) => seq);
+    const drawn = rows.filter(({ link }) => links.includes(link));
+    this.#drawnSeqs = drawn.map(({ seq }) => seq);
     const width = LEFT + links.length * COLUMN + 130;
-    const height = HEAD + shown.length * LINE + 12;
+    const height = HEAD + drawn.length * LINE + 12;
     const names = model.linkNames();
     const columns = [LEFT, ...links.map((_, index) => columnAt(index))];
     const selected = model.selected.value;
-    const isDrawn = selected !== null && this.#drawn.includes(selected);
-    return html`${this.#note(rows.length, newest.length, shown.length, group)}
+    const isDrawn = selected !== null && this.#drawnSeqs.includes(selected);
+    return html`${this.#note(rows.length, newest.length, drawn.length, group)}
     <div class="scroll" tabindex="0" role="listbox" aria-label="Sequence" @scroll=${this.#scrolled} @keydown=${this.#key}
-      aria-activedescendant=${isDrawn ? `message-${selected}` : nothing}><svg width=${width} height=${height} viewBox="0 0 ${width} ${height}" role="group" aria-label="Sequence of the last ${shown.length} messages">
+      aria-activedescendant=${isDrawn ? `message-${selected}` : nothing}><svg width=${width} height=${height} viewBox="0 0 ${width} ${height}" role="group" aria-label="Sequence of ${plural(drawn.length, "message")}">
       ${columns.map((x) => svg`<line class="life" x1=${x} x2=${x} y1=${HEAD} y2=${height}></line>`)}
       <text class="head" x=${LEFT} y="16" text-anchor="middle">this side</text>
       ${links.map((link, index) => svg`<text class="head" x=${columnAt(index)} y="16" text-anchor="middle">${visible((names[link] ?? "").slice(0, 32))}</text>`)}
-      ${shown.map((row, index) => this.#message(row, columnAt(links.indexOf(row.link)), HEAD + (index + 1) * LINE))}
+      ${drawn.map((row, index) => this.#message(row, columnAt(links.indexOf(row.link)), HEAD + (index + 1) * LINE))}
     </svg></div>`;
   }
 
   /** States which rows and links are drawn, if some are not. */
-  #note(rows: number, links: number, shown: number, group: number) {
+  #note(rowCount: number, linkCount: number, drawnCount: number, group: number) {
     const total = this.context.model.totals().shown;
-    if (rows === total && links <= MAX_LINKS) return nothing;
+    if (rowCount === total && linkCount <= MAX_LINKS) return nothing;
     const choose = (event: Event) => {
       this.group = Number((event.target as HTMLSelectElement).value);
     };
-    const groups = Array.from({ length: Math.ceil(links / MAX_LINKS) }, (_, index) => index);
+    const groups = Array.from({ length: Math.ceil(linkCount / MAX_LINKS) }, (_, index) => index);
     return html`<div class="note">
-      <span>${count(shown)} of ${count(total)} rows${links > MAX_LINKS ? `, ${Math.min(MAX_LINKS, links - group * MAX_LINKS)} of ${links} links` : ""}</span>
+      <span>${count(drawnCount)} of ${count(total)} rows${linkCount > MAX_LINKS ? `, ${Math.min(MAX_LINKS, linkCount - group * MAX_LINKS)} of ${linkCount} links` : ""}</span>
       ${
-        links > MAX_LINKS
+        linkCount > MAX_LINKS
           ? html`<select aria-label="Drawn links" @change=${choose}>${groups.map(
               (each) => html`<option value=${each} ?selected=${each === group}>
-                links ${each * MAX_LINKS + 1} to ${Math.min(links, (each + 1) * MAX_LINKS)}, by their newest message
+                links ${each * MAX_LINKS + 1} to ${Math.min(linkCount, (each + 1) * MAX_LINKS)}, by their newest message
               </option>`,
             )}</select>`
           : nothing
@@ -205,8 +206,8 @@ class SequenceDiagram extends LitElement {
   readonly #key = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const { selected } = this.context.model;
-    const last = this.#drawn.length - 1;
-    const at = selected.value === null ? -1 : this.#drawn.indexOf(selected.value);
+    const last = this.#drawnSeqs.length - 1;
+    const at = selected.value === null ? -1 : this.#drawnSeqs.indexOf(selected.value);
     const steps: Record<string, number> = {
       ArrowDown: at === -1 ? last : Math.min(at + 1, last),
       ArrowUp: at === -1 ? last : Math.max(at - 1, 0),
@@ -218,7 +219,7 @@ class SequenceDiagram extends LitElement {
       this.dispatchEvent(new CustomEvent("show-pane", { detail: "detail", bubbles: true, composed: true }));
     else if (next === undefined) return;
     event.preventDefault();
-    const seq = next === undefined ? undefined : this.#drawn[next];
+    const seq = next === undefined ? undefined : this.#drawnSeqs[next];
     if (seq === undefined) return;
     this.#followsEnd = next === last;
     selected.set(seq);
