@@ -227,6 +227,10 @@ export function optionsOfAClient(): void {
   new JSONRPCClient(transport, { onError: (error) => error.message.trim(), limits: { pendingCalls: 10 } });
   new JSONRPCClient(transport, { coalesce: true });
   new JSONRPCClient(transport, { coalesce: "columns" });
+  new JSONRPCClient(transport, { dialect: "mcp" });
+  new JSONRPCClient(transport, { dialect: undefined });
+  // @ts-expect-error unknown dialect
+  new JSONRPCClient(transport, { dialect: "lsp" });
   // @ts-expect-error unknown option
   new JSONRPCClient(transport, { retries: 3 });
   // @ts-expect-error the transport is missing

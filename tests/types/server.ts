@@ -66,6 +66,13 @@ export function errorDataSelectsTheDataOfAnError(): void {
   new JSONRPCClient(transport, { errorData });
 }
 
+export function aServerOrAPeerMayHaveADialect(): void {
+  new JSONRPCServer(transport, { dialect: "mcp" }).method("ping", () => {});
+  new JSONRPCPeer<CallerApi, Api>(transport, { dialect: "mcp", timeout: 5 });
+  // @ts-expect-error `connect` has no dialect
+  void connect(target, { dialect: "mcp" });
+}
+
 export function handlersMayReturnNothing(): void {
   server.method("ping", () => null);
   server.method("ping", () => {});

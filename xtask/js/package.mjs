@@ -345,6 +345,7 @@ for (const file of [
   "README.md",
   "docs/environments.md",
   "docs/kaiak.md",
+  "docs/mcp.md",
   "docs/tap.md",
   "docs/websocket-client.md",
   "docs/websocket-server.md",

@@ -8,6 +8,9 @@ import { JSONRPCPeer } from "./peer.js";
 /** @type {typeof import("../types/connect.js").connect} */
 export async function connect(target, options) {
   options ??= {};
+  if (/** @type {any} */ (options).dialect !== undefined) {
+    throw new TypeError('connect must have no dialect; use new JSONRPCPeer(transport, { dialect: "mcp" })');
+  }
   const { signal, connectTimeout = CONNECT_TIMEOUT, heartbeat = 0, methods, notifications } = options;
   for (const [name, time] of Object.entries({ connectTimeout, heartbeat })) {
     if (!(time >= 0))

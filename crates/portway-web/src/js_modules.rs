@@ -34,6 +34,7 @@ include_js! {
     "/js/driver/link.js" as link,
     "/js/session/liveness-lock.js" as liveness_lock,
     "/js/driver/log-error.js" as log_error,
+    "/js/driver/mcp-dialect.js" as mcp_dialect,
     "/js/driver/message-receiver.js" as message_receiver,
     "/js/driver/messages.js" as messages,
     "/js/session/open-session.js" as open_session,

@@ -110,6 +110,13 @@ export interface LinkOptions {
    * which is faster: messages of one kind are then sent as one notification, `rpc.columns` (PROTOCOL.md).
    */
   coalesce?: boolean | "columns" | undefined;
+  /**
+   * The dialect of the peer. `"mcp"` is the Model Context Protocol: it changes cancellation, progress and empty
+   * results, and has no streams and no batches (docs/mcp.md). The first client or server on a transport sets the
+   * dialect for all clients and servers on it. If the first one has no dialect, others with a dialect throw a
+   * `TypeError`. Default: JSON-RPC 2.0, with the notifications and streams of this library.
+   */
+  dialect?: "mcp" | undefined;
 }
 
 /** Options of `JSONRPCClient`. */
@@ -292,7 +299,11 @@ export interface HandlerContext<Remote = any, Progress = any> {
   readonly origin?: string | undefined;
   /** Aborted when the caller cancels the request (`$/cancelRequest`) or the server is destroyed. */
   readonly signal: Signal;
-  /** Sends a value to the caller's `onProgress`. Has no effect for a notification, or after the handler has ended. */
+  /**
+   * Sends a value to the caller's `onProgress`. Has no effect for a notification, or after the handler has ended. In
+   * the dialect `mcp`, the value must be a number or `{ progress, total, message }`, and is only sent if the caller has
+   * asked for progress.
+   */
   progress(value: Progress, transfer?: readonly TransferItem[]): void;
   /**
    * Yields to the event loop, so that other messages are handled. A handler that computes without waiting notices a

@@ -45,8 +45,8 @@ export interface SessionInfo {
 /** Records the messages of all sessions. `sessionTap` of `portway/tap` returns such a function. */
 export type SessionTap = (transport: any, target: any, options: { readonly channel?: string | undefined }) => void;
 
-/** The options of `connect`, and all options of a peer. `Local` maps the methods of this side. */
-export interface ConnectOptions<Local = any, Remote = any> extends PeerOptions {
+/** The options of `connect`, and all options of a peer except `dialect`. `Local` maps the methods of this side. */
+export interface ConnectOptions<Local = any, Remote = any> extends Omit<PeerOptions, "dialect"> {
   /**
    * The origin, or origins, that the peer may have if it is a window, as in `windowTransport`. Default: the origin of
    * this page.

@@ -1,7 +1,8 @@
 //! Suite `peers`: interoperability with other programs. Over byte streams, Emacs and the npm package `vscode-jsonrpc`
 //! connect to the daemon `duet-rpc`, and the client and the server in Rust connect to language servers, to
 //! `vscode-jsonrpc`, and to the npm package of this repository. Over WebSockets, the clients and servers in JavaScript
-//! and Rust connect to aria2, ganache, websocketd, pylsp, and the libraries `ws`, `websockets` and `jsonrpsee`.
+//! and Rust connect to aria2, ganache, websocketd, pylsp, and the libraries `ws`, `websockets` and `jsonrpsee`. Over a
+//! `MessageChannel`, the dialect `mcp` connects to the official client and server of MCP.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,8 +48,16 @@ pub(super) fn run(suites: &Run<'_>) {
         Ok(aria2) => node_part(suites, "aria2", prepared().map(|node| node.with("PORTWAY_ARIA2", aria2))),
     }
     match npm::peers(&suites.setup.workspace, &suites.setup.cache) {
-        Err(missing) => suites.add_missing("peers", "ganache", &format!("{missing:#}")),
+        Err(missing) => {
+            for part in ["ganache", "mcp"] {
+                suites.add_missing("peers", part, &format!("{missing:#}"));
+            }
+        }
         Ok(folder) => {
+            let modules = prepared().map(|node| node.with("PORTWAY_PEERS", &folder));
+            suites.suite("peers", "mcp", modules, |setup, environment| {
+                program_in(setup, environment, "peers-mcp", &["node", "tests/peers/mcp/sdk.mjs"])
+            });
             let ganache = folder.join("node_modules/ganache/dist/node/cli.js");
             node_part(suites, "ganache", prepared().map(|node| node.with("PORTWAY_GANACHE", ganache)));
         }

@@ -3,7 +3,6 @@
 
 import { HAS_VERSION, SHARED_PARAMS, hasInvalidId, hasName, shapeOf } from "./envelope.js";
 import { truncate } from "./errors.js";
-import { PROGRESS, PROGRESS_TOKEN, PROGRESS_VALUE } from "./profile.js";
 import { toTransferArray } from "./transfer-list.js";
 import { queueTask } from "./queue-task.js";
 import { destroyedServers } from "./request-dispatcher.js";
@@ -62,8 +61,7 @@ export class IncomingMessage {
 
   progress(value, transfer) {
     const { link } = this.#session;
-    if (!this.reportIfReplyDropped() && link.isRunning(this))
-      link.sendNotification(PROGRESS, { [PROGRESS_TOKEN]: this.id, [PROGRESS_VALUE]: value }, transfer);
+    if (!this.reportIfReplyDropped() && link.isRunning(this)) link.sendProgress(this, value, transfer);
   }
 
   async yield() {

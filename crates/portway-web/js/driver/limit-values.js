@@ -6,7 +6,7 @@ export const CALL_TIMEOUT = 10_000;
 export const TOTAL_TIMEOUT_FACTOR = 60;
 /** Maximum total bytes of the running requests of one peer. */
 export const MAX_IN_FLIGHT_BYTES = 67_108_864;
-/** Maximum number of running requests of ended sessions, as a multiple of `inFlight`. */
+/** Maximum number of running requests that have ended without a response, as a multiple of `inFlight`. */
 export const LINGERING_FACTOR = 4;
 /** Default maximum length of a string id, in UTF-16 code units. */
 export const MAX_ID_LENGTH = 1_024;

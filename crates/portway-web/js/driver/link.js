@@ -8,10 +8,11 @@ import { ErrorReporter } from "./error-reporter.js";
 import { CallError, TRAPPED_ERROR, peerGoneError } from "./errors.js";
 import { DEFAULTS } from "./limit-values.js";
 import { parseLimits } from "./limits.js";
+import { McpDialect, McpDispatcher, checkDialect, noBatches } from "./mcp-dialect.js";
 import { MessageReceiver } from "./message-receiver.js";
 import { abortReason, requestOrNotification, validateCall, validateSignal } from "./messages.js";
 import { CLIENT_DESTROYED, PendingCalls } from "./pending-calls.js";
-import { CANCEL, CANCEL_ID } from "./profile.js";
+import { CANCEL, CANCEL_ID, PROGRESS, PROGRESS_TOKEN, PROGRESS_VALUE } from "./profile.js";
 import { RequestDispatcher } from "./request-dispatcher.js";
 import { SendQueue } from "./send-queue.js";
 import { ITEM } from "./stream-protocol.js";
@@ -47,6 +48,8 @@ export class Link extends ErrorReporter {
    * @type {CallError | undefined}
    */
   #disconnectError = undefined;
+  /** Undefined for JSON-RPC 2.0 with the extensions of this library. */
+  #dialect;
   #transport;
   /** The transports that this link was made on. The link destroys them when it closes. */
   #transports = new Set();
@@ -59,7 +62,7 @@ export class Link extends ErrorReporter {
   queue;
   #executor;
   #pendingCalls;
-  #dispatcher = new RequestDispatcher(this);
+  #dispatcher;
   #receiver;
   #users = 0;
   #lastBatch = 0;
@@ -79,8 +82,10 @@ export class Link extends ErrorReporter {
     const internals = transportInternals.get(transport);
     const key = internals ?? transport;
     let link = links.get(key);
-    if (link === undefined || link.closed) {
-      link = new Link(key, internals);
+    if (link?.closed) link = undefined;
+    const isMcp = checkDialect(options, link && link.#dialect !== undefined);
+    if (link === undefined) {
+      link = new Link(key, internals, isMcp);
       links.set(key, link);
     }
     link.#transports.add(transport);
@@ -89,8 +94,11 @@ export class Link extends ErrorReporter {
     return link;
   }
 
-  /** `internals` are the `transportInternals` of the transport; undefined for a transport of the application. */
-  constructor(transport, internals) {
+  /**
+   * `internals` are the `transportInternals` of the transport; undefined for a transport of the application. If `isMcp`
+   * is true, the peer uses the dialect `mcp`.
+   */
+  constructor(transport, internals, isMcp) {
     if (typeof transport?.send !== "function" || typeof transport.onMessage !== "function") {
       throw new TypeError("transport must have the functions send and onMessage, as workerTransport(worker) has");
     }
@@ -102,9 +110,13 @@ export class Link extends ErrorReporter {
     const pendingCalls = new PendingCalls(wasm, transport);
     this.#pendingCalls = pendingCalls;
     this.#transport = transport;
-    const dispatcher = this.#dispatcher;
+    if (isMcp) this.#dialect = new McpDialect(this, transport, pendingCalls.observers);
+    // The dialect converts the messages of the transport.
+    const wire = this.#dialect ?? transport;
+    const dispatcher = isMcp ? new McpDispatcher(this) : new RequestDispatcher(this);
+    this.#dispatcher = dispatcher;
     dispatcher.inFlight = transport.inFlight;
-    const sendQueue = new SendQueue(transport, (entry, problem) => this.#onSendFailed(entry, problem), this.report);
+    const sendQueue = new SendQueue(wire, (entry, problem) => this.#onSendFailed(entry, problem), this.report);
     this.queue = sendQueue;
     const executor = new OutputExecutor(this, wasm, pendingCalls, dispatcher, sendQueue);
     this.#executor = executor;
@@ -123,7 +135,7 @@ export class Link extends ErrorReporter {
     // A transport may deliver messages before `onMessage` returns. These messages are handled in a microtask, so that
     // the caller can first set up its client or server.
     let isReady = false;
-    transport.onMessage(
+    wire.onMessage(
       (message) => {
         if (isReady) receiver.receive(message);
         else Promise.resolve().then(() => receiver.receive(message));
@@ -206,13 +218,15 @@ export class Link extends ErrorReporter {
   /** Ends the call in a slot, and cancels it at the peer. */
   cancel(slot, reason) {
     const id = this.#pendingCalls.idOf(slot);
+    const method = this.#pendingCalls.methodOf(slot);
     this.#pendingCalls.abandon(slot, reason);
-    this.cancelAtPeer(id);
+    this.cancelAtPeer(id, method, reason);
   }
 
   /** Notifies the peer that the response to the call with this id is not needed. */
-  cancelAtPeer(id) {
-    this.sendIfConnected(CANCEL, { [CANCEL_ID]: id });
+  cancelAtPeer(id, method, reason) {
+    if (this.#dialect) this.#dialect.cancel(id, method, reason);
+    else this.sendIfConnected(CANCEL, { [CANCEL_ID]: id });
   }
 
   /**
@@ -243,6 +257,12 @@ export class Link extends ErrorReporter {
     if (!this.#disconnectError) this.queue.sendImmediately(requestOrNotification(method, params), transfer);
   }
 
+  /** Sends a progress value of a running request. Throws if it cannot be sent. */
+  sendProgress(request, value, transfer) {
+    if (this.#dialect) this.#dialect.progress(request, value, transfer);
+    else this.sendNotification(PROGRESS, { [PROGRESS_TOKEN]: request.id, [PROGRESS_VALUE]: value }, transfer);
+  }
+
   /**
    * Sends or queues an item of a stream. Throws if sending fails. If a queued item later cannot be sent, the next
    * `flush` reports the error to `producer`.
@@ -258,6 +278,7 @@ export class Link extends ErrorReporter {
 
   /** Sends calls and notifications in one array. Resolves to their outcomes, in the form of `Promise.allSettled`. */
   batch(owner, calls, timeout, options) {
+    if (this.#dialect) return Promise.reject(noBatches());
     if (!Array.isArray(calls)) return Promise.reject(new TypeError("a batch must be an array of calls"));
     const signal = options?.signal ?? undefined;
     let problem;

@@ -8,7 +8,7 @@ import { encodeId, hasName, isMessage, isMessageOrBatch, isResponse, separateRes
 import { TRAPPED_ERROR } from "./errors.js";
 import { IncomingMessage } from "./incoming-message.js";
 import { MAX_LIST_LENGTH } from "./limit-values.js";
-import { CANCEL, CANCEL_ID, PROGRESS, PROGRESS_TOKEN, PROGRESS_VALUE } from "./profile.js";
+import { CANCEL, CANCEL_ID, CANCEL_REASON, PROGRESS, PROGRESS_TOKEN, PROGRESS_VALUE } from "./profile.js";
 import { ParamsIsolator } from "./shared-params.js";
 import { CREDIT, ITEM, STREAM } from "./stream-protocol.js";
 import { UnreadableTimer } from "./unreadable-timer.js";
@@ -205,7 +205,7 @@ export class MessageReceiver {
           return false;
         }
       } else if (method === CANCEL) {
-        this.#dispatcher.cancel(params?.[CANCEL_ID]);
+        this.#dispatcher.cancel(params?.[CANCEL_ID], params?.[CANCEL_REASON]);
         return false;
       } else if (method === COLUMNS) {
         this.#receiveColumns(params, isListItem);

@@ -27,8 +27,10 @@ export function validateSignal(signal) {
 
 /** Returns the reason of an aborted signal. The signal of a polyfill may have no reason. */
 export function abortReason({ reason }) {
-  if (reason !== undefined) return reason;
-  const text = "the call was aborted";
+  return reason === undefined ? abortError("the call was aborted") : reason;
+}
+
+export function abortError(text) {
   return globalThis.DOMException
     ? new DOMException(text, "AbortError")
     : Object.assign(new Error(text), { name: "AbortError" });

@@ -49,6 +49,11 @@ export class PendingCalls {
     return this.#fields[slot * FIELDS_PER_CALL];
   }
 
+  /** Returns the method of the call in a slot. */
+  methodOf(slot) {
+    return this.#fields[slot * FIELDS_PER_CALL + METHOD];
+  }
+
   /** Calls `cancel` with the slot if the signal is aborted before the call ends. */
   abortOn(slot, signal, cancel) {
     let slots = this.#slotsBySignal.get(signal);
@@ -110,7 +115,7 @@ export class PendingCalls {
   fail(slot, reason, description, cause) {
     const id = this.idOf(slot);
     description ??= this.#transport.describeTimeout?.(id) ?? reason;
-    const method = this.#fields[slot * FIELDS_PER_CALL + METHOD];
+    const method = this.methodOf(slot);
     this.reject(slot, new CallError(reason, `JSON-RPC ${description}: ${method} (id=${id})`, method, id, cause));
   }
 
@@ -167,7 +172,7 @@ export class PendingCalls {
 
   /** Returns a copy of an error for the call in a slot. */
   #errorFor(slot, error) {
-    return error.forCall(this.#fields[slot * FIELDS_PER_CALL + METHOD], this.idOf(slot));
+    return error.forCall(this.methodOf(slot), this.idOf(slot));
   }
 
   #addCleanup(slot, cleanup) {

@@ -3,6 +3,8 @@
 
 export const CANCEL = "$/cancelRequest";
 export const CANCEL_ID = "id";
+/** Only messages of the dialect `mcp` have this member. */
+export const CANCEL_REASON = "reason";
 
 export const PROGRESS = "$/progress";
 export const PROGRESS_TOKEN = "token";

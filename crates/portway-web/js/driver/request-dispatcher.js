@@ -28,6 +28,8 @@ export class RequestDispatcher {
    * } | undefined}
    */
   inFlight = undefined;
+  /** Whether the peer may request streams. */
+  servesStreams = true;
   #link;
   /** The running requests, by slot. */
   #running = [];
@@ -36,10 +38,11 @@ export class RequestDispatcher {
   #batchReplies = new Map();
   #lastReplyToken = 0;
   /**
-   * Requests of ended sessions whose handlers still run. For a limited time, they count as running requests. Otherwise,
-   * a peer could exceed the limit by new sessions.
+   * Requests that have ended without a response, and whose handlers still run: those of ended sessions, and those that
+   * `discard` has ended. They count as running requests. Otherwise, a peer could exceed the limit by new sessions, or
+   * by cancellations. Those of ended sessions count for a limited time.
    */
-  #endedSessionRequests = new Set();
+  #lingeringRequests = new Set();
   #endedSessionTimer;
 
   constructor(link) {
@@ -58,7 +61,7 @@ export class RequestDispatcher {
     if (request.hasSessionEnded) return this.#respond(request, undefined);
     this.#running[slot] = request;
     if (
-      this.#endedSessionRequests.size >= LINGERING_FACTOR * this.#link.maxInFlight ||
+      this.#lingeringRequests.size >= LINGERING_FACTOR * this.#link.maxInFlight ||
       this.inFlight?.add(request) === false
     )
       return this.#answer(request, TOO_MANY);
@@ -66,7 +69,9 @@ export class RequestDispatcher {
     try {
       const sentParams = request.takeParams();
       const params =
-        request.method === STREAM ? parseStreamRequest(request, sentParams, this.#spareCredit()) : sentParams;
+        request.method === STREAM && this.servesStreams
+          ? parseStreamRequest(request, sentParams, this.#spareCredit())
+          : sentParams;
       result = this.#findHandler("methods", request)?.(normalizeParams(params), request);
     } catch (thrown) {
       return this.#fail(request, thrown);
@@ -136,12 +141,19 @@ export class RequestDispatcher {
 
   /** Aborts the request with this id, which the peer has cancelled. */
   cancel(id) {
-    this.#find(id)?.abort();
+    this.find(id)?.abort();
+  }
+
+  /** Ends a running request without a response. */
+  discard(request) {
+    this.#running[request.slot] = undefined;
+    this.#lingeringRequests.add(request);
+    this.#respond(request, undefined);
   }
 
   /** Adds credit to the stream of the request with this id: the number of further items that the caller accepts. */
   addCredit(id, count) {
-    this.#find(id)?.producer?.addCredit(count, this.#spareCredit());
+    this.find(id)?.producer?.addCredit(count, this.#spareCredit());
   }
 
   /** Returns how much more credit the streams of the peer may have. */
@@ -185,19 +197,19 @@ export class RequestDispatcher {
     this.#batchReplies.clear();
     this.inFlight?.clear();
     for (const request of running) {
-      if (end !== undefined) this.#endedSessionRequests.add(request);
+      if (end !== undefined) this.#lingeringRequests.add(request);
       request.abort(end ?? SERVER_STOPPED);
     }
     // A handler that never ends must not block all later sessions, so the timer clears the set.
-    if (end === undefined) this.#clearEndedSessionRequests();
-    else if (this.#endedSessionRequests.size > 0)
-      this.#endedSessionTimer ??= setTimer(() => this.#clearEndedSessionRequests(), CALL_TIMEOUT);
+    if (end === undefined) this.#clearLingeringRequests();
+    else if (this.#lingeringRequests.size > 0)
+      this.#endedSessionTimer ??= setTimer(() => this.#clearLingeringRequests(), CALL_TIMEOUT);
     this.#endedSessionTimer?.unref?.();
   }
 
-  #clearEndedSessionRequests() {
+  #clearLingeringRequests() {
     if (this.#endedSessionTimer !== undefined) this.#endedSessionTimer = clearTimeout(this.#endedSessionTimer);
-    this.#endedSessionRequests.clear();
+    this.#lingeringRequests.clear();
   }
 
   /**
@@ -212,7 +224,7 @@ export class RequestDispatcher {
   }
 
   /** Returns the running request with this id: the one in the highest slot, if a peer has used an id twice. */
-  #find(id) {
+  find(id) {
     if (id !== undefined) return this.#running.findLast((request) => request?.id === id);
   }
 
@@ -237,7 +249,7 @@ export class RequestDispatcher {
   #answer(request, error, result) {
     // If the request is not running, the session or the link has ended, and the reply is dropped. A dropped error is
     // reported, unless the request was cancelled. A dropped result is not reported.
-    this.#endedSessionRequests.delete(request);
+    this.#lingeringRequests.delete(request);
     if (!this.isRunning(request))
       return void (error === undefined || error.code === REQUEST_CANCELLED || request.reportIfReplyDropped());
     const { id } = request;

@@ -33,7 +33,7 @@ export class OutputExecutor {
   #pendingCalls;
   #dispatcher;
   #sendQueue;
-  /** The ids of calls that have timed out. They are cancelled at the peer after all outputs. */
+  /** The ids and methods of calls that have timed out. They are cancelled at the peer after all outputs. */
   #timedOut = [];
 
   constructor(link, wasm, pendingCalls, dispatcher, sendQueue) {
@@ -54,7 +54,7 @@ export class OutputExecutor {
     if (this.#timedOut.length === 0) return;
     // Cancellations are sent last. A transport may deliver them at once, and a new call may get the slot of a call that
     // has timed out.
-    for (const id of this.#timedOut.splice(0)) this.#link.cancelAtPeer(id);
+    for (const [id, method] of this.#timedOut.splice(0)) this.#link.cancelAtPeer(id, method, "timeout");
   }
 
   #applyAll(output, message, batch) {
@@ -114,7 +114,7 @@ export class OutputExecutor {
         if (this.suppressReplies) return;
         return this.#sendQueue.sendBatch(operand.filter(Boolean));
       case TIMED_OUT:
-        this.#timedOut.push(calls.idOf(argument));
+        this.#timedOut.push([calls.idOf(argument), calls.methodOf(argument)]);
         return calls.fail(argument, "timeout");
       case CLOSED:
         return calls.rejectDestroyed(argument);
