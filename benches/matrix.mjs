@@ -147,6 +147,8 @@ export const boundaries = {
 const MAX_ROUNDS = 50;
 /** The number of rounds for workloads whose times vary most, due to garbage collection or to other load. */
 const MANY_ROUNDS = 21;
+/** The number of rounds for calls without transport. The first rounds are slower, until Node has compiled the code. */
+const LOOPBACK_ROUNDS = 101;
 
 /**
  * The workloads. `letter` is a short name for the option `--only`. `size` is the number of calls that a library makes
@@ -245,7 +247,7 @@ export const workloads = [
     id: "loopback",
     title: "a call without transport",
     size: 10_000,
-    rounds: MANY_ROUNDS,
+    rounds: LOOPBACK_ROUNDS,
     boundaries: ["loopback", "node"],
     metrics: ["ns"],
   },

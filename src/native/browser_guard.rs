@@ -26,8 +26,9 @@ const BROWSER_PREFIXES: [&[u8]; 11] = [
 /// The length of the longest entry of [`BROWSER_PREFIXES`].
 const MAX_PREFIX_BYTES: usize = 8;
 
-/// A reader that fails if a browser sends the input. Before the failure, the decoder receives at most a part of the
-/// prefix.
+/// A reader that fails if its input begins with one of [`BROWSER_PREFIXES`]. If the prefix arrives in pieces, the
+/// pieces before the last one have already been passed on. So the decoder never receives a whole prefix, or a byte
+/// after it.
 #[derive(Debug)]
 pub(super) struct BrowserGuard<R> {
     reader: R,

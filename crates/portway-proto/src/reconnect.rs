@@ -70,7 +70,8 @@ pub enum State {
     Connecting,
     /// The connection is open, but not long enough to reset the count of failures.
     Open,
-    /// The connection is open, and has reset the count of failures.
+    /// The connection has reset the count of failures. It was open for at least the longer of [`Options::hold`] and
+    /// [`Reconnect::delay`].
     Held,
     /// The client is not connected. The next attempt starts at the time that [`Reconnect::poll_timeout`] returns.
     Waiting,
@@ -115,9 +116,9 @@ impl Verdict {
 pub struct Reconnect {
     options: Options,
     state: State,
-    /// The number of failures since a connection was last held.
+    /// The number of failures since a connection was last held, see [`State::Held`].
     attempt: u32,
-    /// The delay before the next attempt if the state is `Waiting`, or else before the last attempt.
+    /// The last delay that the policy has chosen. In the state `Waiting`, it is the delay before the next attempt.
     delay: u64,
     /// The time of the next change of the state, from `Open` to `Held` or from `Waiting` to `Connecting`.
     due: Option<u64>,
@@ -138,14 +139,14 @@ impl Reconnect {
         self.state
     }
 
-    /// Returns the number of failures since a connection was last held.
+    /// Returns the number of failures since a connection was last held, see [`State::Held`].
     #[must_use]
     pub const fn attempt(&self) -> u32 {
         self.attempt
     }
 
-    /// Returns the delay (ms) before the next attempt if the state is [`State::Waiting`], or else before the last
-    /// attempt. Returns 0 before the first failure.
+    /// Returns the last delay (ms) that the policy has chosen, or 0 before the first failure. In [`State::Waiting`], it
+    /// is the delay before the next attempt.
     #[must_use]
     pub const fn delay(&self) -> u64 {
         self.delay

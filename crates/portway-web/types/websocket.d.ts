@@ -44,7 +44,7 @@ export interface WebSocketSession {
 
 /** The next attempt to connect. */
 export interface ConnectionRetry extends ConnectionEnd {
-  /** The number of failures since the last connection that has reached the state `held`. */
+  /** The number of failures since a connection was last open for the time of the option `hold`. */
   readonly attempt: number;
   /** The time until the next attempt, in ms. */
   readonly delay: number;
@@ -195,9 +195,12 @@ export class ReconnectPolicy {
   constructor(options?: ReconnectOptions);
   /** A new policy is `idle`. Open a connection whenever the state becomes `connecting`. */
   readonly state: "idle" | "connecting" | "open" | "held" | "waiting" | "closed";
-  /** The number of failures since the last connection that has reached the state `held`. */
+  /** The number of failures since a connection was last `held`: open for at least the longer of `hold` and `delay`. */
   readonly attempt: number;
-  /** The delay before the next attempt in the state `waiting`, or before the last attempt in other states. */
+  /**
+   * The last delay in ms that the policy has chosen, or 0 before the first failure. In the state `waiting`, it is the
+   * delay before the next attempt.
+   */
   readonly delay: number;
   /** The time at which `handleTimeout` must be called, or `undefined`. */
   readonly due: number | undefined;

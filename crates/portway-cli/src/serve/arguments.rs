@@ -10,20 +10,20 @@ use portway::{Framing, Limits};
 #[command(override_usage = SERVE_USAGE, after_help = SERVE_NOTES)]
 pub(crate) struct ServeArguments {
     #[command(flatten)]
-    pub(crate) sockets: Sockets,
+    pub(crate) endpoints: Endpoints,
 
     /// Also admit pages of this origin, for example https://app.example.org. By default, only programs and pages of the
     /// server's own origin may connect
     #[arg(long = "origin", value_name = "ORIGIN", value_parser = origin, requires = "ws")]
     pub(crate) origins: Vec<String>,
 
-    /// A host name of the server, for example rpc.example.org. Requests for other hosts are refused. By default, the
-    /// hosts are the IP address of the server and, on this machine, localhost
+    /// A further host of the server, for example rpc.example.org. Requests for other hosts are refused. The IP address
+    /// to which the client has connected is always a host. If it is a loopback address, localhost is also a host
     #[arg(long = "host", value_name = "NAME", requires = "ws")]
     pub(crate) hosts: Vec<String>,
 
-    /// Admit only WebSockets with the token in this file: in the header `Authorization: Bearer TOKEN`, or from a page
-    /// as the subprotocols jsonrpc-2.0 and ticket.TOKEN
+    /// Admit only WebSockets that send the token of this file. A program sends the header
+    /// `Authorization: Bearer TOKEN`. A page offers the subprotocols jsonrpc-2.0 and ticket.TOKEN
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "ws")]
     pub(crate) token_file: Option<PathBuf>,
 
@@ -45,7 +45,7 @@ pub(crate) struct ServeArguments {
 
 #[derive(Debug, Args)]
 #[group(required = true, multiple = true)]
-pub(crate) struct Sockets {
+pub(crate) struct Endpoints {
     /// Serve standard input and output
     #[arg(long)]
     pub(crate) stdio: bool,
@@ -55,11 +55,11 @@ pub(crate) struct Sockets {
     pub(crate) unix: Option<PathBuf>,
 
     /// Listen on a TCP port; with port 0, the system selects a free port
-    #[arg(long, value_name = "ADDRESS", value_parser = listen_address, value_hint = ValueHint::Hostname)]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = listen_address, value_hint = ValueHint::Hostname)]
     pub(crate) tcp: Option<String>,
 
     /// Listen on a TCP port for WebSockets; with port 0, the system selects a free port
-    #[arg(long, value_name = "ADDRESS", value_parser = listen_address, value_hint = ValueHint::Hostname)]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = listen_address, value_hint = ValueHint::Hostname)]
     pub(crate) ws: Option<String>,
 }
 
@@ -116,17 +116,17 @@ fn origin(text: &str) -> Result<String, String> {
 }
 
 pub(crate) const SERVE_USAGE: &str = "\
-portway serve [OPTIONS] [--stdio] [--unix PATH] [--tcp ADDRESS]
-              [--ws ADDRESS] -- PROGRAM [ARGUMENT]...
-       portway serve [OPTIONS] [--stdio] [--unix PATH] [--tcp ADDRESS]
-              [--ws ADDRESS] --demo";
+portway serve [OPTIONS] [--stdio] [--unix PATH] [--tcp ADDRESS:PORT]
+              [--ws ADDRESS:PORT] -- PROGRAM [ARGUMENT]...
+       portway serve [OPTIONS] [--stdio] [--unix PATH] [--tcp ADDRESS:PORT]
+              [--ws ADDRESS:PORT] --demo";
 
 pub(crate) const SERVE_NOTES: &str = "\
 Each connection starts a separate process of the program. Messages between the
 connection and the process are not changed. When the connection ends, the input
 of the process is closed. After two seconds, SIGTERM is sent to the process and
-to the processes that it has started. The program writes to the standard error
-of this command.
+to the processes that it has started. The program inherits standard error from
+this command. Its standard input and output carry the messages.
 
 When the command listens, it prints one line for each socket on standard error,
 such as `listening on ws://127.0.0.1:8080/`. After SIGINT, SIGTERM or SIGHUP,
@@ -135,10 +135,11 @@ WebSockets are closed with code 1001. With --demo, running requests have two
 seconds to end.
 
 Exit codes:
-  0  a signal ended the command; or standard input has ended, and the command
-     has no sockets
-  2  the command line is invalid
-  3  a socket cannot be opened, or accepts no more connections
+  0  a signal ended the command; or, with --stdio alone, the connection on
+     standard input and output has ended
+  2  the command line is invalid, or the token file cannot be used
+  3  a socket cannot be opened; or with --demo, a listening socket has failed, or
+     standard input or output cannot be read or written
 
 Examples:
   portway serve --ws 127.0.0.1:8080 -- pylsp

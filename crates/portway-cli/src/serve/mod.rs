@@ -41,7 +41,7 @@ async fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     let configure = move |transport: Transport| transport.with_limits(limits).with_grace(LINK_GRACE);
     let listeners = listeners(arguments, framing).await?;
     let stdio =
-        if arguments.sockets.stdio { Some(Transport::stdio(framing).map(configure).map_err(failure)?) } else { None };
+        if arguments.endpoints.stdio { Some(Transport::stdio(framing).map(configure).map_err(failure)?) } else { None };
     let shutdown = async move {
         signals.next().await;
     };
@@ -53,7 +53,8 @@ async fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
         if let Some(stdio) = stdio {
             service = service.connect(stdio);
         }
-        return service.serve_until(shutdown).await.map_err(failure);
+        let served = service.serve_until(shutdown).await;
+        return served.map_err(|error| Failure::new(UNREACHABLE, format!("cannot serve: {error}")));
     }
     let (stop, _) = watch::channel(false);
     let program = Arc::new(Program {
@@ -71,18 +72,18 @@ async fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
 async fn listeners(arguments: &ServeArguments, framing: Framing) -> Result<Vec<Listener>, Failure> {
     let failure = |error: io::Error| Failure::new(UNREACHABLE, format!("cannot listen on {error}"));
     let mut listeners = Vec::new();
-    if let Some(path) = &arguments.sockets.unix {
+    if let Some(path) = &arguments.endpoints.unix {
         listeners.push(Listener::unix(path, framing).await.map_err(failure)?);
         print_message(format_args!("listening on {}", path.display()));
     }
-    if let Some(address) = &arguments.sockets.tcp {
+    if let Some(address) = &arguments.endpoints.tcp {
         let listener = Listener::tcp(address, framing).await.map_err(failure)?;
         if let Some(address) = listener.address() {
             print_message(format_args!("listening on tcp://{address}"));
         }
         listeners.push(listener);
     }
-    if let Some(address) = &arguments.sockets.ws {
+    if let Some(address) = &arguments.endpoints.ws {
         let listener = Listener::websocket_with(address, policy(arguments)?).await.map_err(failure)?;
         if let Some(address) = listener.address() {
             print_message(format_args!("listening on ws://{address}/"));

@@ -99,8 +99,8 @@ decodes a copy. If a reader of the copy is slow, messages are left out of the
 copy, and counted there. The programs are not delayed.
 
 With a program, the command takes the place of the program: it passes standard
-input and output, the end of either, and the exit status. The program writes to
-the standard error of this command.
+input and output, the end of either, and the exit status. The program inherits
+standard error from this command.
 
 With --listen, each connection opens its own connection to --to. ws:// must be
 on both sides or on neither. Then Host and Origin of the request are those of

@@ -19,9 +19,14 @@ export function verdictOf(code) {
 export class ReconnectPolicy {
   /** @type {import("../../types/websocket.js").ReconnectPolicy["state"]} */
   state = "idle";
-  /** The number of failures since the last connection that has reached the state `held`. */
+  /**
+   * The number of failures since a connection was last `held`: open for at least the longer of `hold` and `delay`.
+   */
   attempt = 0;
-  /** The delay (ms) before the next attempt in the state `waiting`, or before the last attempt in other states. */
+  /**
+   * The last delay (ms) that the policy has chosen, or 0 before the first failure. In the state `waiting`, it is the
+   * delay before the next attempt.
+   */
   delay = 0;
   /**
    * The time at which `handleTimeout` must be called, or undefined.
