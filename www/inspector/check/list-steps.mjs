@@ -39,6 +39,35 @@ export const listSteps = [
   ],
 
   [
+    "the filter for text shows the rows that contain the text in any case, whichever of its characters are rare",
+    async (page) => {
+      const words = [
+        "Portway-Needle",
+        "KELVIN",
+        "\u212aelvin",
+        "straße",
+        "\u017fun",
+        "sun",
+        "Öl",
+        "öl",
+        "İ",
+        "i",
+        "100%",
+        "a+b",
+      ];
+      // Only one word has the letter "k", so this letter is rare.
+      const texts = words.concat(words).map((word, n) => `{"jsonrpc":"2.0","method":"note","params":["${word}",${n}]}`);
+      await page.take(texts.map((text) => message("received", text)));
+      for (const part of [...words, ...words.map((word) => word.toUpperCase()), "pORTWAY-", "needle", "zz"]) {
+        await page.fill("Text", part);
+        const expression = new RegExp(part.replace("+", "\\+"), "iu");
+        const expected = texts.filter((text) => expression.test(text)).length;
+        assert.equal((await tabCounts(page)).all, expected, part);
+      }
+    },
+  ],
+
+  [
     "a preset changes only its own conditions of the filter, and Reset removes all conditions",
     async (page) => {
       await page.take([...pair(1, "user", { a: "error" }, 1), ...pair(2, "user", {}, 2), ...pair(3, "x", {}, 3)]);

@@ -1,14 +1,17 @@
 import { compact, type Inspector, type TapRecord } from "portway-inspector";
 import { nextTask } from "./next-task";
+import { PartMatcher } from "./part-matcher";
 import { RegexWorker } from "./regex-worker-client";
 import { Store } from "../../src/store";
 
-/** The time in milliseconds that a search may take in one turn. */
-const SLICE_MS = 8;
+/** The time in milliseconds that a search may take in one turn. The rest of a frame is for its drawing. */
+const SLICE_MS = 12;
 /** With fewer matches, the matches of dropped rows are not removed. */
 const MIN_PRUNED = 10_000;
-/** The characters that have a meaning in a regular expression. */
-const SYNTAX = /[\\^$.*+?()[\]{}|/]/g;
+/** The number of texts from which the rare character of a part is chosen, at least. */
+const SAMPLES = 64;
+/** The length of the beginning of each of these texts, in UTF-16 units. */
+const SAMPLE_LENGTH = 2048;
 /** The length of the texts that are sent to the worker at a time, in UTF-16 units. */
 const WORKER_CHUNK = 1 << 20;
 
@@ -28,7 +31,7 @@ export class TextFilter {
   readonly #core: Inspector;
   readonly #source: TextFilterSource;
   readonly #changed: () => void;
-  #part: RegExp | undefined;
+  #part: PartMatcher | undefined;
   #worker: RegexWorker | undefined;
   #matches: number[] = [];
   /** The rows that the worker has not tested yet. */
@@ -64,8 +67,9 @@ export class TextFilter {
       this.#untested = Array.from(this.#core.searchable());
       this.#startWorker(text);
     } else {
-      this.#part = new RegExp(text.replace(SYNTAX, "\\$&"), "iu");
-      this.#searchSlice(text, this.#part, candidates ?? this.#core.searchable(), 0);
+      const seqs = candidates ?? this.#core.searchable();
+      this.#part = new PartMatcher(text, this.#sample(seqs));
+      this.#searchSlice(text, this.#part, seqs, 0);
     }
   }
 
@@ -79,7 +83,7 @@ export class TextFilter {
     const matches = new Uint8Array(records.length);
     records.forEach(({ text }, index) => {
       // The filter is for compact JSON. A text without whitespace is compact, and is not converted.
-      if (text !== undefined && part.test(/[ \t\r\n]/.test(text) ? compact(text) : text)) matches[index] = 1;
+      if (text !== undefined && part.test(text, /[ \t\r\n]/.test(text))) matches[index] = 1;
     });
     return matches;
   }
@@ -103,7 +107,7 @@ export class TextFilter {
   }
 
   /** Tests rows until the time of the slice has passed. The first slice runs at once, so that a short list is ready. */
-  #searchSlice(searched: string, part: RegExp, seqs: ArrayLike<number>, from: number): void {
+  #searchSlice(searched: string, part: PartMatcher, seqs: ArrayLike<number>, from: number): void {
     // Another search has begun.
     if (part !== this.#part) return;
     const deadline = performance.now() + SLICE_MS;
@@ -115,10 +119,21 @@ export class TextFilter {
       }
       const seq = seqs[at] ?? 0;
       const text = this.#source.textOf(seq);
-      if (text !== undefined && part.test(this.#source.isSpaced(seq) ? compact(text) : text)) this.#matches.push(seq);
+      if (text !== undefined && part.test(text, this.#source.isSpaced(seq))) this.#matches.push(seq);
     }
     this.#searched = searched;
     this.#publish();
+  }
+
+  /** Returns the beginnings of the texts of rows at equal distances. */
+  #sample(seqs: ArrayLike<number>): string[] {
+    const step = Math.max(1, Math.floor(seqs.length / SAMPLES));
+    const texts: string[] = [];
+    for (let at = 0; at < seqs.length; at += step) {
+      const text = this.#source.textOf(seqs[at] ?? 0);
+      if (text !== undefined) texts.push(text.slice(0, SAMPLE_LENGTH));
+    }
+    return texts;
   }
 
   #startWorker(pattern: string): void {
@@ -181,7 +196,7 @@ export class TextFilter {
   }
 
   #publish(): void {
-    this.#core.setTextMatches(Float64Array.from(this.#matches));
+    this.#core.setTextMatches(new Float64Array(this.#matches));
     this.#changed();
   }
 }

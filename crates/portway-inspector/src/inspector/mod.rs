@@ -366,8 +366,18 @@ impl Inspector {
     pub fn set_text_matches(&mut self, seqs: &[u64]) {
         let mut seqs = seqs.to_vec();
         seqs.sort_unstable();
+        // The buffer visits two groups of rows. Within a group, the numbers ascend, so each search begins at the last
+        // position.
+        let (mut at, mut last) = (0, 0);
         self.buffer.for_each_mut(|row| {
-            row.flags.set(Flags::MATCHES_TEXT, seqs.binary_search(&row.seq).is_ok());
+            if row.seq < last {
+                at = 0;
+            }
+            last = row.seq;
+            while seqs.get(at).is_some_and(|seq| *seq < last) {
+                at += 1;
+            }
+            row.flags.set(Flags::MATCHES_TEXT, seqs.get(at) == Some(&last));
         });
         self.rebuild();
     }
