@@ -96,8 +96,8 @@ function textOf({ workload, library, metric, base, unit }, boundary) {
   const { id, metrics } = workloads.find(({ id }) => id === workload);
   const place = boundary === undefined ? "" : `, ${boundaries[boundary].short}`;
   const what = metrics.length > 1 ? ` ${metric}` : "";
-  const beside = base === undefined ? unit : base === "rivals" ? "x the fastest other library" : `x ${base}`;
-  return `${id}${what}${place}: ${libraries.find(({ id }) => id === library).title}, ${beside}`;
+  const unitOrBase = base === undefined ? unit : base === "rivals" ? "x the fastest other library" : `x ${base}`;
+  return `${id}${what}${place}: ${libraries.find(({ id }) => id === library).title}, ${unitOrBase}`;
 }
 
 export function printChecks(checks) {

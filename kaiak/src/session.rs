@@ -1,4 +1,4 @@
-//! Sessions: their states, and their locks. A running request holds the lock of its session.
+//! Sessions: their states, and their leases. A running request holds the lease of its session.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
@@ -74,7 +74,7 @@ pub(crate) struct Session {
     pub(crate) id: SessionId,
     /// The number of messages that the requests of the session have sent.
     pub(crate) messages: Arc<AtomicU64>,
-    /// The agent, after its start. A running request holds this mutex.
+    /// `None` until the agent has started. While a request runs, it holds the [`Lease`] and this mutex.
     pub(crate) agent: tokio::sync::Mutex<Option<Box<dyn Agent>>>,
     inner: Mutex<Inner>,
     /// Changes when a request ends.
@@ -124,7 +124,7 @@ impl Sessions {
         Ok(session)
     }
 
-    /// Removes a session. Another session with the same id is not affected.
+    /// Removes a session. If a newer session has the id, the newer session stays.
     pub(crate) fn remove(&self, session: &Arc<Session>) {
         let mut sessions = self.lock();
         let key = session.id.key();
@@ -153,7 +153,7 @@ impl Session {
         }
     }
 
-    /// Locks the session for a request. If an earlier request was stopped and has not ended yet, waits for its end.
+    /// Reserves the session for a request. If an earlier request was stopped and has not ended yet, waits for its end.
     ///
     /// # Errors
     /// -32016 if a request runs, -32004 if the session is being deleted, and -32005 if a stopped request does not end.
@@ -174,17 +174,17 @@ impl Session {
         })
     }
 
-    /// Locks the session. Returns `None` if an earlier request was stopped and has not ended yet.
+    /// Reserves the session. Returns `None` if an earlier request was stopped and has not ended yet.
     fn try_acquire(self: &Arc<Self>, context: &Context) -> Result<Option<Lease>, Fault> {
-        let mut lock = self.lock();
-        if lock.state == State::Terminated {
+        let mut inner = self.inner();
+        if inner.state == State::Terminated {
             return Err(Fault::session(Code::SessionAlreadyTerminated, self.id.as_str()));
         }
-        if let Some(run) = &lock.run {
+        if let Some(run) = &inner.run {
             return if run.is_stopped() { Ok(None) } else { Err(self.in_use(run)) };
         }
         let (sender, stop) = watch::channel(None);
-        lock.run = Some(ActiveRun { in_use_since: time::now(), context: context.clone(), stop: sender });
+        inner.run = Some(ActiveRun { in_use_since: time::now(), context: context.clone(), stop: sender });
         Ok(Some(Lease { session: Arc::clone(self), stop, end: State::Error }))
     }
 
@@ -193,23 +193,23 @@ impl Session {
     /// # Errors
     /// -32016 if a request runs and `force` is false, and -32004 if the session is already being deleted.
     pub(crate) fn terminate(&self, force: bool) -> Result<(), Fault> {
-        let mut lock = self.lock();
-        if lock.state == State::Terminated {
+        let mut inner = self.inner();
+        if inner.state == State::Terminated {
             return Err(Fault::session(Code::SessionAlreadyTerminated, self.id.as_str()));
         }
-        if let Some(run) = &lock.run {
+        if let Some(run) = &inner.run {
             if !force && !run.is_stopped() {
                 return Err(self.in_use(run));
             }
             run.stop(Stop::Terminated);
         }
-        lock.state = State::Terminated;
+        inner.state = State::Terminated;
         Ok(())
     }
 
     /// Stops the running request, if a request runs.
     pub(crate) fn stop(&self, why: Stop) {
-        if let Some(run) = &self.lock().run {
+        if let Some(run) = &self.inner().run {
             run.stop(why);
         }
     }
@@ -217,33 +217,33 @@ impl Session {
     /// Waits until no request runs.
     pub(crate) async fn idle(&self) {
         let mut ended = self.ended.subscribe();
-        while self.lock().run.is_some() {
+        while self.inner().run.is_some() {
             let _ = ended.changed().await;
         }
     }
 
     pub(crate) fn state(&self) -> State {
-        self.lock().state
+        self.inner().state
     }
 
     /// Changes the state, if the change is allowed.
     pub(crate) fn become_state(&self, next: State) {
-        self.lock().become_state(next);
+        self.inner().become_state(next);
     }
 
     /// Records that a question was opened.
     pub(crate) fn question_opened(&self) {
-        let mut lock = self.lock();
-        lock.open_questions += 1;
-        lock.become_state(State::Waiting);
+        let mut inner = self.inner();
+        inner.open_questions += 1;
+        inner.become_state(State::Waiting);
     }
 
     /// Records that a question has ended.
     pub(crate) fn question_ended(&self) {
-        let mut lock = self.lock();
-        lock.open_questions = lock.open_questions.saturating_sub(1);
-        if lock.open_questions == 0 {
-            lock.become_state(State::Processing);
+        let mut inner = self.inner();
+        inner.open_questions = inner.open_questions.saturating_sub(1);
+        if inner.open_questions == 0 {
+            inner.become_state(State::Processing);
         }
     }
 
@@ -252,7 +252,7 @@ impl Session {
         Fault::new(Code::SessionInUse, data)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -266,8 +266,8 @@ impl Inner {
 }
 
 impl ActiveRun {
-    /// Returns whether the request must end. After a cancellation, the response is sent before the handler is dropped,
-    /// so the client may send its next request before the drop has stopped this run.
+    /// Returns whether the request must end. Also stops a request that the client has cancelled. The client has received
+    /// the response to this request, and may send the next request before the handler is dropped.
     fn is_stopped(&self) -> bool {
         if self.context.is_cancelled() {
             self.stop(Stop::Cancelled);
@@ -281,7 +281,7 @@ impl ActiveRun {
     }
 }
 
-/// The lock of a session. A drop releases the session.
+/// The reservation of a session for one request. A drop releases the session.
 #[derive(Debug)]
 pub(crate) struct Lease {
     pub(crate) session: Arc<Session>,
@@ -292,11 +292,11 @@ pub(crate) struct Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let mut lock = self.session.lock();
-        lock.run = None;
-        lock.open_questions = 0;
-        lock.become_state(self.end);
-        drop(lock);
+        let mut inner = self.session.inner();
+        inner.run = None;
+        inner.open_questions = 0;
+        inner.become_state(self.end);
+        drop(inner);
         self.session.ended.send_replace(());
     }
 }
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn each_other_session_can_be_terminated() {
+    fn every_state_except_terminated_may_become_terminated() {
         let others = ALL.iter().filter(|state| **state != State::Terminated);
         assert!(others.into_iter().all(|state| state.may_become(State::Terminated)));
     }

@@ -20,7 +20,7 @@ export function withTable(readme, name, table) {
  * Returns the Markdown of a table.
  *
  * @param columns `{ module, title }` of each library
- * @param outcomes `says` by behaviour and module; other members are not used
+ * @param outcomes the results of the comparison. `outcomes[behaviour.id][module].says` is the text of a cell
  * @param notes the footnotes by behaviour and module. An asterisk as the module marks the footnote of a row. An
  * asterisk as the behaviour marks the footnote of a column
  */

@@ -133,7 +133,7 @@ async fn the_responses_in_a_refused_batch_end_their_calls() -> Test {
             }
         });
         let client = Client::new(transport);
-        let [answered, refused] = [(); 2].map(|()| {
+        let [one_call, other_call] = [(); 2].map(|()| {
             let client = client.clone();
             tokio::spawn(async move { client.call::<u32>("a", &()).await })
         });
@@ -141,7 +141,7 @@ async fn the_responses_in_a_refused_batch_end_their_calls() -> Test {
         let responses =
             format!(r#"{{"jsonrpc":"2.0","id":{first},"result":7}},{{"jsonrpc":"2.0","id":{second},"result":8}}"#);
         there.send(&format!("[{ECHO},5,{responses},{ECHO}]")).await?;
-        let results = (timeout(TEST_TIMEOUT, answered).await???, timeout(TEST_TIMEOUT, refused).await???);
+        let results = (timeout(TEST_TIMEOUT, one_call).await???, timeout(TEST_TIMEOUT, other_call).await???);
         assert!(matches!(results, (7, 8) | (8, 7)), "{reason}: {results:?}");
         let data = json!({ "reason": reason });
         assert_eq!(there.receive().await?["error"]["data"], data);
@@ -153,7 +153,7 @@ async fn the_responses_in_a_refused_batch_end_their_calls() -> Test {
 }
 
 #[tokio::test]
-async fn a_batch_of_responses_alone_is_not_answered_by_a_profile_that_refuses_batches() -> Test {
+async fn a_refused_batch_that_contains_only_responses_gets_no_answer() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     serve(transport.with_profile(Profile::LSP));
     there.send(r#"[{"jsonrpc":"2.0","id":1,"result":7}]"#).await?;
@@ -248,8 +248,9 @@ fn many_pending_calls_do_not_slow_the_handling_of_an_error_with_the_id_null() ->
         for _ in 0..others {
             connection.call("m".into(), None, None).map_err(|_| "a call is refused")?;
         }
-        for batch in 1..=2 {
-            connection.begin_call(None, NonZeroU32::new(batch)).map_err(|_| "a call is refused")?;
+        // The error cannot be assigned to one of two batches. So no search ends them, and all searches do the same work.
+        for batch_number in 1..=2 {
+            connection.begin_call(None, NonZeroU32::new(batch_number)).map_err(|_| "a call is refused")?;
         }
         let rounds = (0..5).map(|_| {
             let start = Instant::now();

@@ -1,4 +1,4 @@
-// The examples of the original protocol document for workers and windows. The examples for ports are in
+// The examples for workers and windows from the original protocol document. The examples for ports are in
 // reference-library.test.js.
 
 import { assert } from "chai";
@@ -52,7 +52,7 @@ describe("the migration of a build worker", () => {
     client.destroy();
   });
 
-  it("may have the methods build and buildBackend, and notifications to the page", async () => {
+  it("also works for a worker with two methods that sends notifications to the page", async () => {
     const transport = workerTransport(worker("build-worker.js"));
     const client = new JSONRPCClient(transport);
     const server = new JSONRPCServer(transport);
@@ -71,7 +71,7 @@ describe("the migration of a build worker", () => {
 });
 
 describe("the preview in an iframe", () => {
-  it("can call a method of its page before it responds to a call, with both forms of the transport's arguments", async () => {
+  it("can call a method of its page before it responds to a call, with one or three arguments of windowTransport", async () => {
     const { contentWindow } = await openIframe("frame.html");
     const server = new JSONRPCServer(windowTransport(contentWindow, window, origins.own));
     const client = new JSONRPCClient(windowTransport(contentWindow));
@@ -113,7 +113,7 @@ describe("the preview in an iframe", () => {
     assert.deepEqual(child.received, [{ jsonrpc: "2.0", result: null, id: 1 }]);
   });
 
-  it("makes calls reject with the texts of the original protocol document if it does not respond", async () => {
+  it("does not respond: after a timeout or destroy, calls reject with the messages of the original document", async () => {
     const child = await scriptedIframe();
     const client = new JSONRPCClient(windowTransport(child.window), { timeout: 20 });
     assert.equal(

@@ -60,8 +60,8 @@ pub(crate) struct Arguments {
     /// The browser engine
     #[arg(long, value_enum, default_value = "chromium")]
     engine: Engine,
-    /// Run only these workloads, such as A,B,E,loopback; or one that stands alone: native, wipc, ws, tap, inspector or
-    /// kaiak
+    /// Run only these workloads, by their letters or names, such as A,B,loopback. These workloads cannot be combined
+    /// with others: native, wipc, ws, tap, inspector and kaiak
     #[arg(long, value_name = "WORKLOADS")]
     only: Option<String>,
     /// Run only at these boundaries, such as worker,frame
@@ -73,14 +73,15 @@ pub(crate) struct Arguments {
     /// The number of rounds. The default depends on the workload: 11 for most, 50 for sequential calls
     #[arg(long, value_name = "N")]
     rounds: Option<u32>,
-    /// Run a third of the rounds, which is enough during development but too few for a conclusion; for inspector, also
-    /// one minute of a steady stream instead of 30
+    /// Run a third of the rounds, which is enough during development but too few for a conclusion. For inspector, the
+    /// steady stream takes 1 minute instead of 30 minutes
     #[arg(long)]
     quick: bool,
     /// Print each promised ratio with its threshold, and fail if a ratio misses its threshold
     #[arg(long)]
     check: bool,
-    /// The pkg/ of an older build, which is measured twice. The difference between its two results is noise
+    /// Also measure this pkg/ of an older build. It is measured twice: the difference between the two results shows the
+    /// noise
     #[arg(long, value_name = "PKG")]
     old: Option<PathBuf>,
     /// Write the table and the plot to the README
@@ -159,13 +160,13 @@ fn add_options(command: &mut Command, arguments: &Arguments) {
 }
 
 pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
-    let is_alone = |word: &&str| [NATIVE, WIPC, WEBSOCKET, TAP, INSPECTOR, KAIAK].contains(word);
+    let must_be_alone = |word: &&str| [NATIVE, WIPC, WEBSOCKET, TAP, INSPECTOR, KAIAK].contains(word);
     match arguments.only.as_deref() {
         Some(INSPECTOR) => return run_inspector(setup, arguments),
         Some(KAIAK) => return kaiak_bench::run(setup, arguments.rounds, arguments.check),
-        Some(only) if is_alone(&only) => return run_native(setup, only, arguments),
+        Some(only) if must_be_alone(&only) => return run_native(setup, only, arguments),
         Some(only) => {
-            if let Some(word) = only.split(',').find(is_alone) {
+            if let Some(word) = only.split(',').find(must_be_alone) {
                 bail!("{word} must be the only workload");
             }
         }
@@ -180,7 +181,7 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
         Err(missing) => bail!("{} is missing: {missing}", arguments.engine),
     };
     let environment = browser.for_scripts(setup.node()?);
-    let mut words = browser.screen().iter().chain(&["node", SCRIPT, "--engine"]);
+    let mut words = browser.screen_command().iter().chain(&["node", SCRIPT, "--engine"]);
     let Some(program) = words.next() else { bail!("nothing to run") };
     let mut command = environment.command(program, &setup.workspace.root)?;
     command.args(words).arg(arguments.engine.to_string());

@@ -134,7 +134,7 @@ impl Browser {
     }
 
     /// Returns the command prefix that provides a virtual screen, if this browser requires a screen.
-    pub(crate) fn screen(&self) -> &'static [&'static str] {
+    pub(crate) fn screen_command(&self) -> &'static [&'static str] {
         match self.engine {
             Engine::Chromium | Engine::Firefox => &[],
             Engine::Webkit => &["xvfb-run", "-a"],

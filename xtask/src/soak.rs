@@ -56,7 +56,7 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
             Err(missing) => bail!("{engine} is missing: {missing}"),
         };
         environment = browser.for_scripts(environment);
-        (engine_name, screen) = (engine.to_string(), browser.screen());
+        (engine_name, screen) = (engine.to_string(), browser.screen_command());
     }
     let mut words = screen.iter().chain(&["node", SCRIPT, "--engine"]);
     let Some(program) = words.next() else { bail!("nothing to run") };

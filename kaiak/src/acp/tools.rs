@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::wire::{Diff, ToolUpdate};
+use super::wire::{Diff, ToolCallUpdate};
 use crate::limits::MAX_OUTPUT_BYTES;
 use crate::permission::{Permission, tool};
 use crate::run::Run;
@@ -56,14 +56,14 @@ impl Tools {
     }
 
     /// Adds the members of an update to a tool. An unknown tool is added.
-    pub(super) fn merge(&mut self, update: &ToolUpdate) -> &mut Tool {
+    pub(super) fn merge(&mut self, update: &ToolCallUpdate) -> &mut Tool {
         let tool = self.0.entry(update.id.clone()).or_insert_with(Tool::new);
         tool.merge(update);
         tool
     }
 
     /// Handles an update of the agent, and sends its notification.
-    pub(super) async fn update(&mut self, run: &Run, update: &ToolUpdate) -> Effect {
+    pub(super) async fn update(&mut self, run: &Run, update: &ToolCallUpdate) -> Effect {
         let tool = self.merge(update);
         let status = match update.status.as_deref() {
             Some("in_progress") => ToolStatus::Executing,
@@ -105,8 +105,8 @@ impl Tool {
         }
     }
 
-    fn merge(&mut self, update: &ToolUpdate) {
-        let ToolUpdate { id: _, title, name, kind, status: _, raw_input, output, diffs, locations } = update;
+    fn merge(&mut self, update: &ToolCallUpdate) {
+        let ToolCallUpdate { id: _, title, name, kind, status: _, raw_input, output, diffs, locations } = update;
         let replace = |old: &mut Option<String>, new: &Option<String>| {
             if new.is_some() {
                 old.clone_from(new);

@@ -48,7 +48,7 @@ impl Initialized {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ModelOption {
     pub(super) id: String,
-    /// The values of the models.
+    /// The values of the option, one for each model.
     pub(super) values: Vec<String>,
 }
 
@@ -74,20 +74,20 @@ pub(super) fn model_option(result: &Value) -> Option<ModelOption> {
 pub(super) enum Update {
     /// A part of the agent's response.
     Message(String),
-    /// A new tool, or a change of a tool.
-    Tool(Box<ToolUpdate>),
+    /// A new tool call, or a change of a tool call.
+    ToolCall(Box<ToolCallUpdate>),
     /// The steps of the agent's plan: whether each is complete, and its text.
     Plan(Vec<(bool, String)>),
-    /// An update without a counterpart in the contract, such as a thought.
+    /// An update that is not reported to the client of kaiak, such as a thought.
     Other,
 }
 
-/// The members of a tool that an update contains.
+/// A tool call, or an update of it. An update contains only some of the members.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct ToolUpdate {
+pub(super) struct ToolCallUpdate {
     pub(super) id: String,
     pub(super) title: Option<String>,
-    /// The name in the metadata of the agent.
+    /// The name of the tool, from `_meta.toolName`.
     pub(super) name: Option<String>,
     pub(super) kind: Option<String>,
     pub(super) status: Option<String>,
@@ -116,7 +116,7 @@ pub(super) fn update(params: &Value) -> Update {
             content.map_or(Update::Other, Update::Message)
         }
         Some("tool_call" | "tool_call_update") => {
-            tool(update).map_or(Update::Other, |tool| Update::Tool(Box::new(tool)))
+            tool_call(update).map_or(Update::Other, |call| Update::ToolCall(Box::new(call)))
         }
         Some("plan") => {
             let entries = update.get("entries").and_then(Value::as_array).into_iter().flatten();
@@ -130,7 +130,7 @@ pub(super) fn update(params: &Value) -> Update {
     }
 }
 
-fn tool(value: &Value) -> Option<ToolUpdate> {
+fn tool_call(value: &Value) -> Option<ToolCallUpdate> {
     let contents = || value.get("content").and_then(Value::as_array).into_iter().flatten();
     let is_diff = |content: &&Value| text(content, "type").as_deref() == Some("diff");
     let diff = |content: &Value| {
@@ -140,7 +140,7 @@ fn tool(value: &Value) -> Option<ToolUpdate> {
     let raw_output = value.get("rawOutput").filter(|output| !output.is_null());
     let raw_output = raw_output.map(|output| output.as_str().map_or_else(|| output.to_string(), str::to_owned));
     let locations = value.get("locations").and_then(Value::as_array).into_iter().flatten();
-    Some(ToolUpdate {
+    Some(ToolCallUpdate {
         id: text(value, "toolCallId")?,
         title: text(value, "title"),
         name: value.get("_meta").and_then(|meta| text(meta, "toolName")),
@@ -156,10 +156,10 @@ fn tool(value: &Value) -> Option<ToolUpdate> {
 /// The params of `session/request_permission`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct PermissionRequest {
-    pub(super) tool: ToolUpdate,
-    /// The id of the option that allows the tool once.
+    pub(super) tool_call: ToolCallUpdate,
+    /// The id of the option that allows this tool call.
     pub(super) allow_once: Option<String>,
-    /// The id of the option that rejects the tool once.
+    /// The id of the option that rejects this tool call.
     pub(super) reject_once: Option<String>,
 }
 
@@ -170,16 +170,16 @@ impl PermissionRequest {
             let found = options.iter().find(|option| text(option, "kind").as_deref() == Some(kind))?;
             text(found, "optionId")
         };
-        let tool = tool(params.get("toolCall")?)?;
-        Some(Self { tool, allow_once: option("allow_once"), reject_once: option("reject_once") })
+        let tool_call = tool_call(params.get("toolCall")?)?;
+        Some(Self { tool_call, allow_once: option("allow_once"), reject_once: option("reject_once") })
     }
 
-    /// Returns the response that allows the tool, or `None` if the agent offers only to allow it always.
+    /// Returns the response that allows the tool call, or `None` if the agent offers only to allow the tool always.
     pub(super) fn allowed(&self) -> Option<Value> {
         self.allow_once.as_deref().map(selected)
     }
 
-    /// Returns the response that rejects the tool.
+    /// Returns the response that rejects the tool call.
     pub(super) fn rejected(&self) -> Value {
         self.reject_once.as_deref().map_or_else(cancelled, selected)
     }

@@ -198,7 +198,7 @@ pub(super) fn in_browser(
         Err(missing) => suites.add_missing(suite, &engine.to_string(), &missing),
         Ok(browser) => suites.suite(suite, &engine.to_string(), prepared, |setup, node| {
             let name = format!("{suite}-{engine}");
-            script_in(setup, browser.for_scripts(node), browser.screen(), &name, arguments)
+            script_in(setup, browser.for_scripts(node), browser.screen_command(), &name, arguments)
         }),
     }
 }

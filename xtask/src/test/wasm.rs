@@ -53,7 +53,7 @@ fn run_in(setup: &Setup, environment: Environment, browser: &Browser, engine: &s
         clear(&log)?;
         let connections = IdleConnections::new()?;
         let environment = environment.clone().with("WASM_BINDGEN_TEST_ADDRESS", connections.address());
-        let mut command = cargo_test(setup, &environment, browser.screen())?;
+        let mut command = cargo_test(setup, &environment, browser.screen_command())?;
         process::run(&mut command, &log, LIMIT)
     };
     let mut outcome = attempt()?;

@@ -14,8 +14,8 @@ pub trait RequestId: Clone + PartialEq + fmt::Debug {
     /// Returns the number of the outgoing call with this id, or `None` if no outgoing call can have this id.
     fn to_call(&self) -> Option<u64>;
 
-    /// Returns the number of bytes of the text of the id, for
-    /// [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes), or 0 if the id has no text.
+    /// Returns the number of bytes that the id holds on the heap. They count for
+    /// [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes).
     fn held_bytes(&self) -> usize {
         0
     }
@@ -24,8 +24,8 @@ pub trait RequestId: Clone + PartialEq + fmt::Debug {
 /// The `id` of a request or response (JSON-RPC 2.0 §4, §5).
 ///
 /// A request without an id is a notification. `null` is an id. Ids are equal if their types and texts are equal. So
-/// `1`, `"1"` and `1.0` are three different ids, and a response repeats the id of its request unchanged. The peer may
-/// return the id of an outgoing call in another form: a response with the id `1.0` ends the call `1`.
+/// `1`, `"1"` and `1.0` are three different ids, and a response of Portway repeats the id of its request unchanged. The
+/// peer may be less exact: its response with the id `1.0` ends the call `1`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Id {
     /// `null`.

@@ -206,7 +206,7 @@ impl<'a> Turn<'a> {
     async fn handle(&mut self, event: Event) -> Step {
         match event {
             Event::Update(Update::Message(text)) => self.message(text).await,
-            Event::Update(Update::Tool(update)) => {
+            Event::Update(Update::ToolCall(update)) => {
                 let effect = self.tools.update(self.run, &update).await;
                 if effect == Effect::DeniedToolRuns {
                     self.has_denied = true;
@@ -260,7 +260,7 @@ impl<'a> Turn<'a> {
 
     async fn permission(&mut self, request: Box<PermissionRequest>, reply: oneshot::Sender<Value>) {
         let run = self.run;
-        let tool = self.tools.merge(&request.tool);
+        let tool = self.tools.merge(&request.tool_call);
         tool.send(run, ToolStatus::Pending).await;
         let permission = tool.ask(run);
         let (title, diffs) = (tool.title(), tool.diffs.clone());
@@ -306,7 +306,7 @@ impl<'a> Turn<'a> {
             (Answer::Stopped, _) => return,
             (Answer::Approved, Some(response)) => (ToolStatus::Approved, response),
             (Answer::Approved, None) => {
-                let title = request.tool.title.clone().unwrap_or_default();
+                let title = request.tool_call.title.clone().unwrap_or_default();
                 let message = format!("the agent offers no permission for one use of \"{title}\"; it is denied");
                 run.stream.system(Level::Warning, "acp", message).await;
                 (ToolStatus::Denied, request.rejected())
@@ -314,7 +314,7 @@ impl<'a> Turn<'a> {
             (Answer::Denied, _) => (ToolStatus::Denied, request.rejected()),
             (Answer::Silence, _) => (ToolStatus::Timeout, request.rejected()),
         };
-        let tool = self.tools.merge(&request.tool);
+        let tool = self.tools.merge(&request.tool_call);
         let diffs = tool.diffs.clone();
         tool.send(run, status).await;
         if status == ToolStatus::Approved {

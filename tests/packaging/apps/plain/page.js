@@ -5,20 +5,20 @@ async function runCalls() {
   await init();
 
   const worker = new Worker("worker.js", { type: "module" });
-  const toWorker = new JSONRPCPeer(workerTransport(worker));
-  toWorker.method("who", () => "page");
+  const workerPeer = new JSONRPCPeer(workerTransport(worker));
+  workerPeer.method("who", () => "page");
   // The worker is still loading now.
-  const fromWorker = toWorker.request("greet");
+  const workerGreeting = workerPeer.request("greet");
 
   const frame = document.createElement("iframe");
   frame.src = "frame.html";
   const loaded = new Promise((done) => frame.addEventListener("load", done));
   document.documentElement.append(frame);
   await loaded;
-  const toFrame = new JSONRPCPeer(windowTransport(frame.contentWindow));
-  toFrame.method("who", () => "page");
+  const framePeer = new JSONRPCPeer(windowTransport(frame.contentWindow));
+  framePeer.method("who", () => "page");
 
-  return { worker: await fromWorker, frame: await toFrame.request("greet") };
+  return { worker: await workerGreeting, frame: await framePeer.request("greet") };
 }
 
 runCalls().then(
