@@ -64,7 +64,7 @@ enum Suite {
     Interop,
     /// Interoperability over byte streams and WebSockets: Emacs, vscode-jsonrpc, language servers, aria2
     Peers,
-    /// Programs in Rust in the folder examples, which run in Chromium or are called from Node
+    /// Programs in the folder examples, which run in Chromium or are called from Node
     Example,
     /// The budget of the package, and the figure in the README
     Size,

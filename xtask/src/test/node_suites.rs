@@ -110,14 +110,15 @@ pub(super) fn interop(suites: &Run<'_>) {
     }
 }
 
-/// Checks programs in Rust in `examples`: two that run in Chromium, and a WIPC guest that Node calls. Each program
-/// has a separate time limit, log and row.
+/// Checks programs in `examples`: two in Rust that run in Chromium, a host and a view of MCP Apps, and a WIPC guest in
+/// Rust that Node calls. Each program has a separate time limit, log and row.
 pub(super) fn example(suites: &Run<'_>) {
     let prepared = suites.setup.wasm_and_node();
     in_browser(suites, "rust-worker", Engine::Chromium, prepared, &["examples/rust-worker/check.mjs"]);
     // The page of this example uses the package.
     let prepared = suites.package().and_then(|()| suites.setup.wasm_and_node());
     in_browser(suites, "one-service", Engine::Chromium, prepared, &["examples/one-service/check.mjs"]);
+    in_browser(suites, "mcp-app", Engine::Chromium, prepare(suites), &["examples/mcp-app/check.mjs"]);
     let prepared = suites.package().and_then(|()| suites.setup.wasm_and_node());
     let script = ["examples/wipc-guest-rust/check.mjs"];
     suites.suite("wipc-guest", "node", prepared, |setup, node| script_in(setup, node, &[], "wipc-guest", &script));
