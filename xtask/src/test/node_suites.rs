@@ -1,6 +1,6 @@
 //! The suites in Node: `js`, `liveness`, `hostile`, `packaging`, `environments`, `types`, `comparison`, `interop`,
-//! `example`, `page`, `soak`, `inspector`. Each is a script that writes its counts to the file that `PORTWAY_REPORT`
-//! names.
+//! `mcp-apps`, `example`, `page`, `soak`, `inspector`. Each is a script that writes its counts to the file that
+//! `PORTWAY_REPORT` names.
 
 use std::fs;
 use std::thread;
@@ -107,6 +107,19 @@ pub(super) fn comparison(suites: &Run<'_>) {
 pub(super) fn interop(suites: &Run<'_>) {
     for engine in suites.engines.clone() {
         in_browser(suites, "interop", engine, prepare(suites), &["tests/interop/run.mjs", &engine.to_string()]);
+    }
+}
+
+/// Tests hosts and views of MCP Apps with the official classes, and with the view of a real server, in every engine.
+pub(super) fn mcp_apps(suites: &Run<'_>) {
+    let installed = npm::mcp_apps(&suites.setup.workspace, &suites.setup.cache).map_err(|error| format!("{error:#}"));
+    for engine in suites.engines.clone() {
+        let prepared = installed
+            .clone()
+            .map_err(Error::msg)
+            .and_then(|folder| Ok(prepare(suites)?.with("PORTWAY_MCP_APPS", folder)));
+        let script = ["tests/mcp-apps/run.mjs", &engine.to_string()];
+        in_browser(suites, "mcp-apps", engine, prepared, &script);
     }
 }
 
