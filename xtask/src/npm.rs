@@ -1,5 +1,5 @@
-//! Checks the version of Node, and installs the packages of four lock files. One lock file is in the root of the
-//! repository. The suites `environments`, `peers` and `kaiak-agents` have the others.
+//! Checks the version of Node, and installs the packages of five lock files. One lock file is in the root of the
+//! repository. The suites `environments`, `peers`, `mcp-apps` and `kaiak-agents` have the others.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,6 +42,11 @@ pub(crate) fn environments(workspace: &Workspace, cache: &Cache) -> Result<PathB
 /// Installs the packages of the suite `peers` into the cache, unless they are installed. Returns their folder.
 pub(crate) fn peers(workspace: &Workspace, cache: &Cache) -> Result<PathBuf> {
     into_cache(workspace, cache, "peers", "ci")
+}
+
+/// Installs the packages of the suite `mcp-apps` into the cache, unless they are installed. Returns their folder.
+pub(crate) fn mcp_apps(workspace: &Workspace, cache: &Cache) -> Result<PathBuf> {
+    into_cache(workspace, cache, "mcp-apps", "ci")
 }
 
 /// Installs the packages of the suite `kaiak-agents` into the cache, unless they are installed. Returns their folder.

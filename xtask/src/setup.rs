@@ -63,6 +63,7 @@ impl Setup {
         self.wasm()?;
         self.node()?;
         npm::environments(&self.workspace, &self.cache)?;
+        npm::mcp_apps(&self.workspace, &self.cache)?;
         println!("wasm      {}", self.toolchain()?.describe());
         let mut complete = true;
         for engine in Engine::ALL {

@@ -64,7 +64,9 @@ enum Suite {
     Interop,
     /// Interoperability over byte streams and WebSockets: Emacs, vscode-jsonrpc, language servers, aria2
     Peers,
-    /// Programs in Rust in the folder examples, which run in Chromium or are called from Node
+    /// MCP Apps with the official classes and a real view, in the browser engines
+    McpApps,
+    /// Programs in the folder examples, which run in Chromium or are called from Node
     Example,
     /// The budget of the package, and the figure in the README
     Size,
@@ -84,7 +86,7 @@ enum Suite {
 impl Suite {
     /// All suites in the order in which they start. `js` is the first, because it takes about as long as all other
     /// suites together.
-    const ALL: [Self; 18] = [
+    const ALL: [Self; 19] = [
         Self::Js,
         Self::Native,
         Self::Wasm,
@@ -96,6 +98,7 @@ impl Suite {
         Self::Comparison,
         Self::Interop,
         Self::Peers,
+        Self::McpApps,
         Self::Example,
         Self::Size,
         Self::Page,
@@ -183,6 +186,7 @@ impl Run<'_> {
             Suite::Comparison => node_suites::comparison(self),
             Suite::Interop => node_suites::interop(self),
             Suite::Peers => peers::run(self),
+            Suite::McpApps => node_suites::mcp_apps(self),
             Suite::Example => node_suites::example(self),
             Suite::Size => size(self),
             Suite::Page => node_suites::page(self),

@@ -1,6 +1,6 @@
 //! The suites in Node: `js`, `liveness`, `hostile`, `packaging`, `environments`, `types`, `comparison`, `interop`,
-//! `example`, `page`, `soak`, `inspector`. Each is a script that writes its counts to the file that `PORTWAY_REPORT`
-//! names.
+//! `mcp-apps`, `example`, `page`, `soak`, `inspector`. Each is a script that writes its counts to the file that
+//! `PORTWAY_REPORT` names.
 
 use std::fs;
 use std::thread;
@@ -110,14 +110,28 @@ pub(super) fn interop(suites: &Run<'_>) {
     }
 }
 
-/// Checks programs in Rust in `examples`: two that run in Chromium, and a WIPC guest that Node calls. Each program
-/// has a separate time limit, log and row.
+/// Tests hosts and views of MCP Apps with the official classes, and with the view of a real server, in every engine.
+pub(super) fn mcp_apps(suites: &Run<'_>) {
+    let installed = npm::mcp_apps(&suites.setup.workspace, &suites.setup.cache).map_err(|error| format!("{error:#}"));
+    for engine in suites.engines.clone() {
+        let prepared = installed
+            .clone()
+            .map_err(Error::msg)
+            .and_then(|folder| Ok(prepare(suites)?.with("PORTWAY_MCP_APPS", folder)));
+        let script = ["tests/mcp-apps/run.mjs", &engine.to_string()];
+        in_browser(suites, "mcp-apps", engine, prepared, &script);
+    }
+}
+
+/// Checks programs in `examples`: two in Rust that run in Chromium, a host and a view of MCP Apps, and a WIPC guest in
+/// Rust that Node calls. Each program has a separate time limit, log and row.
 pub(super) fn example(suites: &Run<'_>) {
     let prepared = suites.setup.wasm_and_node();
     in_browser(suites, "rust-worker", Engine::Chromium, prepared, &["examples/rust-worker/check.mjs"]);
     // The page of this example uses the package.
     let prepared = suites.package().and_then(|()| suites.setup.wasm_and_node());
     in_browser(suites, "one-service", Engine::Chromium, prepared, &["examples/one-service/check.mjs"]);
+    in_browser(suites, "mcp-app", Engine::Chromium, prepare(suites), &["examples/mcp-app/check.mjs"]);
     let prepared = suites.package().and_then(|()| suites.setup.wasm_and_node());
     let script = ["examples/wipc-guest-rust/check.mjs"];
     suites.suite("wipc-guest", "node", prepared, |setup, node| script_in(setup, node, &[], "wipc-guest", &script));

@@ -2,7 +2,8 @@
 //! connect to the daemon `duet-rpc`, and the client and the server in Rust connect to language servers, to
 //! `vscode-jsonrpc`, and to the npm package of this repository. Over WebSockets, the clients and servers in JavaScript
 //! and Rust connect to aria2, ganache, websocketd, pylsp, and the libraries `ws`, `websockets` and `jsonrpsee`. Over a
-//! `MessageChannel`, the dialect `mcp` connects to the official client and server of MCP.
+//! `MessageChannel`, the dialect `mcp` connects to the official client and server of MCP. In workers of each browser
+//! engine, a client and a language server in JavaScript connect to the libraries of VS Code.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,6 +43,10 @@ pub(super) fn run(suites: &Run<'_>) {
     suites.suite("peers", "node", prepared(), |setup, environment| {
         program_in(setup, environment, "peers-node", &["node", "tests/peers/node/duet.mjs"])
     });
+    for engine in suites.engines.clone() {
+        let script = ["tests/peers/language-workers/run.mjs", &engine.to_string()];
+        in_browser(suites, "peers-language-workers", engine, prepared(), &script);
+    }
     let aria2 = debian_program(suites.setup, "aria2c", "aria2");
     match &aria2 {
         Err(missing) => suites.add_missing("peers", "aria2", &format!("{missing:#}")),
