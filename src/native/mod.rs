@@ -23,6 +23,9 @@ mod in_flight;
 pub(crate) mod limits;
 mod link;
 mod listener;
+#[cfg(feature = "mcp")]
+pub mod mcp;
+mod mcp_dialect;
 mod message_channel;
 mod outbox;
 mod peer;
