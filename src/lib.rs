@@ -48,6 +48,7 @@
 //!   *Enabled by default.*
 //! - **`mcp`**: a client of the Model Context Protocol over the standard streams of a process, and the profile of its
 //!   links, on Unix and Windows.
+//! - **`mcp-http`**: the same client over Streamable HTTP, with TLS.
 //! - **`websocket`**: `Transport::websocket` and `Listener::websocket`, with TLS for clients, on Unix and Windows.
 //! - **`browser`**: clients and servers over windows, workers and ports, in browsers. *Enabled by default.*
 //! - **`codec`**: in browsers, the codecs of bytes and text, and WIPC. On other targets, they are always available.

@@ -49,6 +49,8 @@ pub(crate) mod stdin;
 pub(crate) mod stdout;
 mod stream_sender;
 pub mod tap;
+#[cfg(any(feature = "mcp-http", feature = "websocket"))]
+mod tls;
 mod transport;
 mod waker_set;
 #[cfg(feature = "websocket")]

@@ -7,6 +7,10 @@ mod client;
 mod dialect;
 mod era_vectors;
 mod eras;
+#[cfg(feature = "mcp-http")]
+mod http;
+#[cfg(feature = "mcp-http")]
+mod http_site;
 mod input;
 mod processes;
 mod remote;

@@ -58,7 +58,7 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
         Ok(command)
     };
     let without_wasm_only = |mut command: Command| -> Result<Command> {
-        command.args(["--workspace", "--features", "portway/mcp"]);
+        command.args(["--workspace", "--features", "portway/mcp-http"]);
         for package in workspace.wasm_only_packages()? {
             command.args(["--exclude", &package]);
         }

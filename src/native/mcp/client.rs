@@ -57,6 +57,23 @@ impl Client {
         Self::shake_hands(Handshake::over(transport, Arc::clone(&options)), options).await
     }
 
+    /// Connects to a server over Streamable HTTP. `url` is `http://HOST:PORT/PATH` or `https://HOST:PORT/PATH`.
+    /// Redirections are not followed. Compressed responses are refused.
+    ///
+    /// In the legacy era, the session of the server is kept, and is ended by [`Client::close`]. If the server has lost
+    /// the session, the client begins one new session, and sends the request once more. The server has not handled such
+    /// a request. No other request is sent again.
+    ///
+    /// # Errors
+    /// [`Error::Start`] if the URL is invalid, [`Error::Http`] if the server cannot be reached or has denied the
+    /// request, and [`Error::Negotiation`] if the client cannot use the server.
+    #[cfg(feature = "mcp-http")]
+    pub async fn connect_http(url: &str, options: Options) -> Result<Self, Error> {
+        let options = Arc::new(options);
+        let transport = options.http_transport(url).map_err(Error::Start)?;
+        Self::shake_hands(Handshake::over(transport, Arc::clone(&options)), options).await
+    }
+
     async fn shake_hands(handshake: Handshake, options: Arc<Options>) -> Result<Self, Error> {
         let (link, server) = handshake.run().await?;
         Ok(Self(Arc::new(Shared { link, server, options })))

@@ -3,8 +3,13 @@
 use core::fmt;
 use std::io;
 
+use serde::Deserialize;
+
 use super::Failure;
 use crate::error::{CallError, RpcError};
+
+/// The `data.reason` of the error for a request whose response HTTP has not delivered.
+pub(super) const HTTP_FAILED: &str = "http-failed";
 
 /// The reason why a connection to an MCP server, or a call of the server, failed.
 #[derive(Debug)]
@@ -14,6 +19,15 @@ pub enum Error {
     Start(io::Error),
     /// A call failed.
     Call(CallError),
+    /// HTTP has not delivered the response. The server may have handled the request, unless `status` is set.
+    Http {
+        /// The status of the HTTP response. `None` if there was no response, or if the response is invalid.
+        status: Option<u16>,
+        /// The header `WWW-Authenticate` of a response with the status 401 or 403.
+        challenge: Option<String>,
+        /// The reason, for people.
+        problem: String,
+    },
     /// The client cannot use the server.
     Negotiation {
         /// The reason.
@@ -42,6 +56,7 @@ impl fmt::Display for Error {
         match self {
             Self::Start(error) => write!(f, "the server cannot be started: {error}"),
             Self::Call(error) => error.fmt(f),
+            Self::Http { problem, .. } => f.write_str(problem),
             Self::Negotiation { failure: Failure::NoCommonVersion, supported } if supported.is_empty() => {
                 f.write_str("the server supports no version of MCP that this client supports")
             }
@@ -78,6 +93,23 @@ impl core::error::Error for Error {
 
 impl From<CallError> for Error {
     fn from(error: CallError) -> Self {
-        Self::Call(error)
+        Self::from_http(&error).unwrap_or(Self::Call(error))
+    }
+}
+
+/// The data of the error to which the HTTP transport converts its failures.
+#[derive(Deserialize)]
+struct HttpData {
+    reason: String,
+    status: Option<u16>,
+    challenge: Option<String>,
+}
+
+impl Error {
+    /// Returns the error for a failure of HTTP, or `None` for any other error.
+    fn from_http(error: &CallError) -> Option<Self> {
+        let error = error.remote()?;
+        let HttpData { reason, status, challenge } = error.data()?.ok()?;
+        (reason == HTTP_FAILED).then(|| Self::Http { status, challenge, problem: error.message.clone() })
     }
 }

@@ -59,6 +59,8 @@ enum Response {
         code: i64,
         supported: Option<Vec<String>>,
     },
+    /// An HTTP status without an error response.
+    Status(u16),
     /// The response is not usable, or there is none.
     Unusable,
 }
@@ -121,6 +123,10 @@ impl Handshake {
                             let named = supported.as_deref().map(texts);
                             detection.handle(Reply::Error { code, supported: named.as_deref() });
                             supported
+                        }
+                        Response::Status(status) => {
+                            detection.handle(Reply::Status(status));
+                            None
                         }
                         Response::Unusable => {
                             detection.handle(Reply::Unusable);
@@ -189,6 +195,15 @@ impl Handshake {
             Ok(response) => {
                 self.may_restart.store(false, Ordering::Release);
                 Ok(response)
+            }
+            Err(error @ CallError::Remote(_)) if matches!(Error::from(error.clone()), Error::Http { .. }) => {
+                match Error::from(error) {
+                    // A server denies a request before it reads the version.
+                    Error::Http { status: Some(status), .. } if status != 401 && status != 403 => {
+                        Ok(Response::Status(status))
+                    }
+                    failure => Err(failure),
+                }
             }
             Err(CallError::Remote(error)) => {
                 self.may_restart.store(false, Ordering::Release);

@@ -1,4 +1,5 @@
-//! A client of the Model Context Protocol (MCP), over the standard streams of a process or over any other transport.
+//! A client of the Model Context Protocol (MCP), over the standard streams of a process, over Streamable HTTP (with the
+//! feature `mcp-http`) or over any other transport.
 //!
 //! The client speaks the versions of both eras: the versions to 2025-11-25, which begin with `initialize`, and
 //! 2026-07-28, whose requests name their version. [`EraDetection`] finds the era of a server. The module brings the
@@ -43,6 +44,8 @@ mod call;
 mod client;
 mod error;
 mod handshake;
+#[cfg(feature = "mcp-http")]
+mod http;
 mod options;
 
 pub use self::call::Call;

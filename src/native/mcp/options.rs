@@ -42,6 +42,10 @@ pub struct Options {
     pub(super) discover_timeout: Duration,
     pub(super) initialize_timeout: Duration,
     pub(super) versions: (&'static [&'static str], &'static [&'static str]),
+    #[cfg(feature = "mcp-http")]
+    headers: Option<Arc<super::http::HeadersFn>>,
+    #[cfg(feature = "mcp-http")]
+    on_warning: Option<Arc<super::http::WarnFn>>,
 }
 
 type OnStderr = dyn Fn(&str) + Send + Sync;
@@ -63,6 +67,10 @@ impl Options {
             discover_timeout: MCP_DISCOVER_TIMEOUT,
             initialize_timeout: MCP_INITIALIZE_TIMEOUT,
             versions: (MODERN_VERSIONS, LEGACY_VERSIONS),
+            #[cfg(feature = "mcp-http")]
+            headers: None,
+            #[cfg(feature = "mcp-http")]
+            on_warning: None,
         }
     }
 
@@ -152,6 +160,30 @@ impl Options {
             super::Era::Modern => (modern, &[][..]),
         };
         Self { versions, ..self }
+    }
+
+    /// Sets a function that returns further headers for each HTTP request, for example `Authorization`. The function is
+    /// called for each request, so that it can renew a token.
+    #[cfg(feature = "mcp-http")]
+    pub fn headers<F, W>(self, headers: F) -> Self
+    where
+        F: Fn() -> W + Send + Sync + 'static,
+        W: Future<Output = Vec<(String, String)>> + Send + 'static,
+    {
+        Self { headers: Some(Arc::new(move || Box::pin(headers()))), ..self }
+    }
+
+    /// Registers a callback for faults of an HTTP server that the client tolerates, as texts for a log. An example is a
+    /// tool that is left out of `tools/list`, because its `x-mcp-header` is invalid.
+    #[cfg(feature = "mcp-http")]
+    pub fn on_warning(self, callback: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self { on_warning: Some(Arc::new(callback)), ..self }
+    }
+
+    #[cfg(feature = "mcp-http")]
+    pub(super) fn http_transport(&self, url: &str) -> std::io::Result<Transport> {
+        let warn = self.on_warning.clone();
+        super::http::transport(url, self.headers.clone(), Box::new(move |text| warn.iter().for_each(|warn| warn(text))))
     }
 
     pub(super) const fn detection(&self) -> EraDetection {

@@ -26,7 +26,7 @@ pub(super) fn run(suites: &Run<'_>) {
         let words: Vec<&str> = default_signals().iter().chain(&words).copied().collect();
         let Some((program, arguments)) = words.split_first() else { bail!("the command of cargo is empty") };
         let mut command = Environment::default().command(program, &workspace.root)?;
-        command.args(arguments).args(["test", "--workspace", "--features", "portway/mcp", "--no-fail-fast"]);
+        command.args(arguments).args(["test", "--workspace", "--features", "portway/mcp-http", "--no-fail-fast"]);
         for package in workspace.wasm_only_packages()? {
             command.args(["--exclude", &package]);
         }

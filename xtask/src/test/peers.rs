@@ -130,7 +130,15 @@ fn native(setup: &Setup, environment: Environment, python: &Path) -> Result<Verd
         .with("PORTWAY_JSON_LANGUAGE_SERVER", server)
         .with("PORTWAY_PYGLS_PYTHON", python);
     let mut command = environment.command(&cargo().to_string_lossy(), &workspace.root)?;
-    command.args(["test", "--package", "portway", "--features", "portway/mcp,portway/websocket", "--test", "peers"]);
+    command.args([
+        "test",
+        "--package",
+        "portway",
+        "--features",
+        "portway/mcp-http,portway/websocket",
+        "--test",
+        "peers",
+    ]);
     command.args(["--package", "jsonrpsee-peer", "--test", "jsonrpsee", "--no-fail-fast"]);
     Ok(Verdict::from_cargo(&process::run(&mut command, &log, LIMIT)?))
 }
