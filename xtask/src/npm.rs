@@ -1,5 +1,5 @@
-//! Checks the version of Node, and installs the packages of four lock files. One lock file is in the root of the
-//! repository. The suites `environments`, `peers` and `kaiak-agents` have the others.
+//! Checks the version of Node, and installs the packages of five lock files. One lock file is in the root of the
+//! repository. The suites `environments`, `peers`, `kaiak-agents` and `conformance` have the others.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,6 +42,11 @@ pub(crate) fn environments(workspace: &Workspace, cache: &Cache) -> Result<PathB
 /// Installs the packages of the suite `peers` into the cache, unless they are installed. Returns their folder.
 pub(crate) fn peers(workspace: &Workspace, cache: &Cache) -> Result<PathBuf> {
     into_cache(workspace, cache, "peers", "ci")
+}
+
+/// Installs the conformance suite of MCP into the cache, unless it is installed. Returns its folder.
+pub(crate) fn conformance(workspace: &Workspace, cache: &Cache) -> Result<PathBuf> {
+    into_cache(workspace, cache, "conformance", "ci")
 }
 
 /// Installs the packages of the suite `kaiak-agents` into the cache, unless they are installed. Returns their folder.
