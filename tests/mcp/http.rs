@@ -198,6 +198,28 @@ async fn a_lost_session_is_replaced_once_and_the_request_is_sent_once_more() -> 
 }
 
 #[tokio::test]
+async fn calls_at_once_share_one_new_session() -> Test {
+    let count = Arc::new(AtomicUsize::new(0));
+    let site = Site::start(move |request| match request.name().as_str() {
+        "initialize" => {
+            let number = count.fetch_add(1, Ordering::Relaxed);
+            legacy(request, &format!("session-{number}")).unwrap_or_else(|| status(500))
+        }
+        "tools/call" if request.header("mcp-session-id") == "session-1" => result(request, &json!({})),
+        "tools/call" if request.header("mcp-session-id") == "session-0" => status(404),
+        _ => legacy(request, "").unwrap_or_else(|| status(400)),
+    })
+    .await?;
+    let client = Client::connect_http(&site.url, options()).await?;
+    let calls: Vec<_> = (0..50).map(|_| tokio::spawn(client.call::<Value>("tools/call", &()).into_future())).collect();
+    for call in calls {
+        assert_eq!(call.await??, json!({}));
+    }
+    assert_eq!(site.names().iter().filter(|name| *name == "initialize").count(), 2);
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_stream_delivers_progress_and_requests_before_the_response() -> Test {
     let site = Site::start(|request| {
         legacy(request, "s").unwrap_or_else(|| match request.name().as_str() {

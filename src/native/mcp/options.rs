@@ -152,7 +152,10 @@ impl Options {
         Self { initialize_timeout, ..self }
     }
 
-    /// Restricts the client to one era, for a server whose era is known. Default: the era is detected.
+    /// Restricts the client to one era, for a server whose era is known, for example from [`Client::era`] of an earlier
+    /// connection to the same program or origin. Default: the era is detected.
+    ///
+    /// [`Client::era`]: super::Client::era
     pub fn era(self, era: super::Era) -> Self {
         let (modern, legacy) = (MODERN_VERSIONS, LEGACY_VERSIONS);
         let versions = match era {

@@ -33,7 +33,7 @@ pub(super) struct Endpoint {
     warn: Box<WarnFn>,
     incoming: mpsc::Sender<Vec<u8>>,
     state: Mutex<State>,
-    /// Whether the server has received `notifications/initialized`, or will not receive it. Other messages wait.
+    /// Whether no session is being initialized. Other messages wait.
     is_initialized: watch::Sender<bool>,
     /// Held while a new session begins.
     renewal: tokio::sync::Mutex<()>,
@@ -311,8 +311,17 @@ impl Endpoint {
         let _only = self.renewal.lock().await;
         let current = self.session();
         let Some(initialize) = current.initialize.filter(|_| current.id == ended.id) else { return Ok(()) };
-        self.state().session = Session { initialize: Some(initialize.clone()), ..Session::default() };
-        let initialize = Outgoing::read(&initialize);
+        // Other messages wait for the new session.
+        self.is_initialized.send_replace(false);
+        let begun = self.initialize_again(&initialize).await;
+        self.is_initialized.send_replace(true);
+        begun
+    }
+
+    /// Begins a session by the earlier request `initialize`. Its response is not passed to the link.
+    async fn initialize_again(self: &Arc<Self>, initialize: &str) -> Result<(), HttpFailure> {
+        self.state().session = Session { initialize: Some(initialize.into()), ..Session::default() };
+        let initialize = Outgoing::read(initialize);
         let reply = self.post(&initialize).await?;
         let response = self.response(&initialize, reply).await?;
         self.read_response(&initialize, response.unwrap_or_default());
