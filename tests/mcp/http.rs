@@ -1,7 +1,7 @@
 //! The client over Streamable HTTP: eras, headers, sessions, streams and bad servers.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes, to_bytes};
@@ -14,7 +14,9 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::http_site::{Recorded, Site, endless_events, error, events, legacy, modern, response, result, status};
+use crate::http_site::{
+    Recorded, Site, endless_events, error, events, legacy, modern, response, result, status, watched_events,
+};
 use crate::remote::{Test, options};
 use crate::wire::TEST_TIMEOUT;
 
@@ -390,17 +392,22 @@ async fn bad_responses_end_only_their_call() -> Test {
 #[tokio::test]
 async fn a_call_whose_answer_never_comes_times_out_and_closes_its_stream() -> Test {
     for is_modern in [true, false] {
+        let (sender, mut closed) = mpsc::channel(1);
+        let sender = Arc::new(Mutex::new(Some(sender)));
         let site = Site::start(move |request| {
             let handshake = if is_modern { modern(request) } else { legacy(request, "s") };
-            handshake
-                .unwrap_or_else(|| if request.name() == "tools/call" { endless_events(vec![]) } else { status(202) })
+            let sender = || sender.lock().unwrap_or_else(PoisonError::into_inner).take();
+            handshake.unwrap_or_else(|| match request.name().as_str() {
+                "tools/call" => sender().map_or_else(|| status(500), watched_events),
+                _ => status(202),
+            })
         })
         .await?;
         let client = Client::connect_http(&site.url, options()).await?;
         let call = client.call::<Value>("tools/call", &()).timeout(Duration::from_millis(50));
         assert!(matches!(call.await, Err(Error::Call(CallError::TimedOut))));
+        assert_eq!(timeout(TEST_TIMEOUT, closed.recv()).await?, None);
         if is_modern {
-            tokio::time::sleep(Duration::from_millis(100)).await;
             assert_eq!(site.names(), ["server/discover", "tools/call"]);
         } else {
             let cancelled = site.request("notifications/cancelled").await?;

@@ -3,12 +3,14 @@
 use std::error::Error;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{HeaderMap, Method, Request, Response};
 use futures_util::stream::{self, Stream, StreamExt};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+use tokio::sync::mpsc;
 
 /// A recorded request.
 #[derive(Clone, Debug)]
@@ -118,6 +120,14 @@ pub(crate) fn events(pieces: Vec<String>) -> Response<Body> {
 /// Returns a stream of server-sent events that does not end.
 pub(crate) fn endless_events(pieces: Vec<String>) -> Response<Body> {
     stream_of(stream::iter(pieces).chain(stream::pending()))
+}
+
+/// Returns a stream of server-sent events that does not end. The sender is dropped when the client closes the stream.
+pub(crate) fn watched_events(sender: mpsc::Sender<()>) -> Response<Body> {
+    stream_of(stream::poll_fn(move |_| {
+        let _owned = &sender;
+        Poll::Pending
+    }))
 }
 
 fn stream_of(pieces: impl Stream<Item = String> + Send + 'static) -> Response<Body> {
