@@ -30,7 +30,8 @@
 //!   process and a program that the process starts. A guest may be a WASI program;
 //! - `stdio` (in a browser, only with the feature `codec`): standard streams whose calls block until they complete,
 //!   even if a descriptor is non-blocking;
-//! - `tap` (with the feature `native`): records of the messages that cross a link.
+//! - `tap` (with the feature `native`): records of the messages that cross a link;
+//! - `mcp` (with the feature `mcp`): a client of the Model Context Protocol.
 //!
 //! Modules of `portway-proto`, for implementers of protocols:
 //!
@@ -45,6 +46,9 @@
 //!
 //! - **`native`**: clients and servers over byte streams, sockets and processes, on tokio, on Unix and Windows.
 //!   *Enabled by default.*
+//! - **`mcp`**: a client of the Model Context Protocol over the standard streams of a process, and the profile of its
+//!   links, on Unix and Windows.
+//! - **`mcp-http`**: the same client over Streamable HTTP, with TLS.
 //! - **`websocket`**: `Transport::websocket` and `Listener::websocket`, with TLS for clients, on Unix and Windows.
 //! - **`browser`**: clients and servers over windows, workers and ports, in browsers. *Enabled by default.*
 //! - **`codec`**: in browsers, the codecs of bytes and text, and WIPC. On other targets, they are always available.
@@ -91,6 +95,8 @@ pub use error::RpcError;
 pub use error::{CallError, Closed, SendError};
 #[cfg(all(feature = "native", unix))]
 pub use native::connect_unix;
+#[cfg(all(feature = "mcp", any(unix, windows)))]
+pub use native::mcp;
 #[cfg(all(feature = "native", any(unix, windows)))]
 pub use native::tap;
 #[cfg(all(feature = "websocket", any(unix, windows)))]

@@ -71,7 +71,8 @@ pub enum CallError {
     /// [`Limits::unwritten_bytes`](crate::Limits::unwritten_bytes). The notification or call was not sent. This error
     /// occurs only natively.
     Congested,
-    /// The params are neither an object nor an array, or serde cannot serialize them. Over WIPC, this error also means
+    /// The params are neither an object nor an array, or serde cannot serialize them. With `Profile::MCP`, this error
+    /// also means that the params are an array, or that the method begins with `rpc.`. Over WIPC, this error also means
     /// that the message would be longer than [`Limits::message_bytes`](crate::Limits::message_bytes). The message was
     /// not sent.
     Params(String),

@@ -23,7 +23,8 @@ use portway_proto::TOTAL_TIMEOUT_FACTOR;
 /// A call, as a future of its result. [`Client::call`](crate::Client::call) creates it.
 ///
 /// The request is sent on the first poll, or by [`Call::start`]. A pending call is cancelled when it is dropped, and
-/// when it times out. The peer then receives the notification `$/cancelRequest`.
+/// when it times out. The peer then receives the notification `$/cancelRequest`, or the notification that the profile
+/// defines.
 ///
 /// ```
 /// # use core::time::Duration;

@@ -8,9 +8,11 @@ use std::future::Future;
 use std::sync::{Arc, Weak};
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use super::in_flight::CancelToken;
 use super::link::Link;
+use super::mcp_dialect;
 use super::waker_set::WakerKey;
 use crate::connection::{RequestKey, control};
 use crate::error::CallError;
@@ -24,6 +26,8 @@ pub struct Context {
     link: Weak<Link>,
     method: Arc<str>,
     request: Option<RequestKey>,
+    /// In MCP, the token of the caller for progress.
+    progress_token: Option<Id>,
     cancel_token: Arc<CancelToken>,
 }
 
@@ -32,13 +36,16 @@ impl Context {
         link: &Arc<Link>,
         method: Arc<str>,
         key: RequestKey,
+        params: Option<&RawValue>,
         cancel_token: Arc<CancelToken>,
     ) -> Self {
-        Self { link: Arc::downgrade(link), method, request: Some(key), cancel_token }
+        let progress_token = if link.profile.is_mcp() { mcp_dialect::progress_token(params) } else { None };
+        Self { link: Arc::downgrade(link), method, request: Some(key), progress_token, cancel_token }
     }
 
     pub(super) fn of_notification(link: &Arc<Link>, method: Arc<str>) -> Self {
-        Self { link: Arc::downgrade(link), method, request: None, cancel_token: Arc::clone(&link.cancel_token) }
+        let cancel_token = Arc::clone(&link.cancel_token);
+        Self { link: Arc::downgrade(link), method, request: None, progress_token: None, cancel_token }
     }
 
     /// Returns the name of the method.
@@ -86,16 +93,24 @@ impl Context {
     /// if the request is already answered, or if the output is full because the caller does not read. In the handler of
     /// a notification, every value is dropped.
     ///
+    /// In MCP, the value is a number or `{ progress, total, message }`. It is dropped if the caller wants no progress.
+    ///
     /// # Errors
-    /// [`CallError::Params`] if `value` cannot be serialized, is too long, or is not an object although the profile
-    /// requires an object.
+    /// [`CallError::Params`] if `value` cannot be serialized, is too long, or is not of the form that the profile
+    /// requires.
     pub fn progress(&self, value: &(impl Serialize + ?Sized)) -> Result<(), CallError> {
         let Some((link, key)) = self.link.upgrade().zip(self.request) else { return Ok(()) };
         let value = write_value(value).map_err(CallError::Params)?;
         if let Some(id) = link.request_id(key) {
             let form = link.profile.progress;
-            let params = control::write_progress(form, &id, &value)
-                .ok_or_else(|| CallError::Params("progress must be an object, as the profile requires".into()))?;
+            let params = if link.profile.is_mcp() {
+                let params = mcp_dialect::progress_params(form, self.progress_token.as_ref(), value)?;
+                let Some(params) = params else { return Ok(()) };
+                params
+            } else {
+                control::write_progress(form, &id, &value)
+                    .ok_or_else(|| CallError::Params("progress must be an object, as the profile requires".into()))?
+            };
             // If the link has ended or the output is full, the handler must not fail because of its progress.
             if let Err(error @ CallError::Params(_)) = link.notify(form.method, Some(&params)) {
                 return Err(error);

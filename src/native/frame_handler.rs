@@ -104,6 +104,9 @@ impl FrameHandler {
 
     fn handle_body<'f>(&mut self, body: &'f [u8]) -> FrameAction<'f> {
         let incoming = match json::decode_borrowed(body, &self.link.profile, &self.link.limits) {
+            Decoded::Request(request) if request.id == Id::Null && self.link.profile.is_mcp() => {
+                Incoming::Single(Err(Fault::InvalidRequest.into()))
+            }
             Decoded::Request(request) => {
                 self.is_invalid_json = false;
                 self.has_received_message = true;

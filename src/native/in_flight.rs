@@ -17,6 +17,7 @@ use super::context::Context;
 use super::diagnostic::Diagnostic;
 use super::handlers::{HandlerFuture, HandlerOutcome};
 use super::link::Link;
+use super::mcp_dialect;
 use super::stream_sender;
 use super::waker_set::{WakerKey, WakerSet};
 use crate::ErrorCode;
@@ -157,7 +158,13 @@ impl InFlightRequests {
     }
 
     fn remove(&mut self, key: RequestKey) -> Option<InFlightRequest> {
-        let request = self.slots.get_mut(key.slot() as usize)?.take_if(|request| request.key == key)?;
+        self.take_if(key, |_| true)
+    }
+
+    /// Removes a request if `matches` returns true for its method.
+    fn take_if(&mut self, key: RequestKey, matches: impl FnOnce(&str) -> bool) -> Option<InFlightRequest> {
+        let slot = self.slots.get_mut(key.slot() as usize)?;
+        let request = slot.take_if(|request| request.key == key && matches(&request.method))?;
         self.count -= 1;
         Some(request)
     }
@@ -202,7 +209,7 @@ impl Link {
         let Some((method, handler)) = self.handlers.method(&request.method) else { return Some(request) };
         let cancel_token = Arc::new(CancelToken::default());
         let Some(key) = self.lock().begin_request(&request, &method, &cancel_token) else { return Some(request) };
-        let context = Context::of_request(self, Arc::clone(&method), key, cancel_token);
+        let context = Context::of_request(self, Arc::clone(&method), key, request.params, cancel_token);
         let answer = catch_panic(|| handler(request.params, context));
         self.handle_outcome(key, method, answer, task_context);
         None
@@ -217,7 +224,7 @@ impl Link {
         params: Option<Text>,
         task_context: &TaskContext<'_>,
     ) {
-        if &*method == control::STREAM_METHOD {
+        if &*method == control::STREAM_METHOD && !self.profile.is_mcp() {
             return self.dispatch_stream_request(key, params.as_ref(), task_context);
         }
         let Some((method, handler)) = self.handlers.method(&method) else {
@@ -230,7 +237,7 @@ impl Link {
             };
             return self.respond(key, &method, Err(error));
         };
-        let context = self.begin(key, &method);
+        let context = self.begin(key, &method, params.as_deref());
         let answer = catch_panic(|| handler(params.as_deref(), context));
         self.handle_outcome(key, method, answer, task_context);
     }
@@ -267,7 +274,7 @@ impl Link {
         };
         // Only the driver adds streams, so the result of `check` is still valid.
         let _ = self.lock().send_streams.insert(key, credit);
-        let context = self.begin(key, &method);
+        let context = self.begin(key, &method, params);
         let answer = catch_panic(|| match handler(params, context) {
             Err(error) => HandlerOutcome::Ready(Err(error)),
             Ok(source) => HandlerOutcome::Pending(Box::pin(stream_sender::pump(Arc::downgrade(self), key, source))),
@@ -275,9 +282,9 @@ impl Link {
         self.handle_outcome(key, method, answer, task_context);
     }
 
-    fn begin(self: &Arc<Self>, key: RequestKey, method: &Arc<str>) -> Context {
+    fn begin(self: &Arc<Self>, key: RequestKey, method: &Arc<str>, params: Option<&RawValue>) -> Context {
         let cancel_token = Arc::new(CancelToken::default());
-        let context = Context::of_request(self, Arc::clone(method), key, Arc::clone(&cancel_token));
+        let context = Context::of_request(self, Arc::clone(method), key, params, Arc::clone(&cancel_token));
         self.lock().in_flight.insert(InFlightRequest::new(key, method, cancel_token));
         context
     }
@@ -323,8 +330,11 @@ impl Link {
         }
     }
 
-    /// Cancels a request. Responds with an error, and aborts the handler.
+    /// Cancels a request. Responds with an error, and aborts the handler. In MCP, sends no response.
     pub(super) fn cancel_request(&self, key: RequestKey) {
+        if self.profile.is_mcp() {
+            return self.cancel_without_response(key);
+        }
         let request = self.lock().in_flight.remove(key);
         if let Some(request) = &request {
             request.abort();
@@ -332,6 +342,19 @@ impl Link {
         // A queued request has no handler yet.
         let method = request.as_ref().map_or("", |request| &request.method);
         self.respond(key, method, Err(RpcError::new(ErrorCode::REQUEST_CANCELLED, "Request cancelled")));
+    }
+
+    /// Cancels a request without a response, unless a request of its method cannot be cancelled.
+    fn cancel_without_response(&self, key: RequestKey) {
+        let request = self.with_state(|state| {
+            let request = state.in_flight.take_if(key, mcp_dialect::is_cancellable)?;
+            // Requests of MCP are not in batches, so this ends the request.
+            let _ = state.connection.take_request(key);
+            Some(request)
+        });
+        if let Some(request) = request {
+            request.abort();
+        }
     }
 
     /// Runs the handler of a notification. A handler of a method also accepts notifications.
@@ -384,6 +407,7 @@ impl Link {
 
     /// Responds to a request. Further responses are ignored.
     fn respond(&self, key: RequestKey, method: &str, outcome: Result<Text, RpcError>) {
+        let outcome = if self.profile.is_mcp() { outcome.and_then(mcp_dialect::object_result) } else { outcome };
         let max_bytes = self.max_message_bytes();
         // Only WIPC limits the length of outgoing messages.
         let outcome = match if max_bytes == usize::MAX { None } else { self.request_id(key) } {

@@ -62,6 +62,36 @@ pub(crate) const MAX_WEBSOCKETS: usize = 16_384;
 /// Default maximum number of WebSockets of one IPv4 address or IPv6 network.
 #[cfg(feature = "websocket")]
 pub(crate) const MAX_WEBSOCKETS_PER_ADDRESS: usize = 1_024;
+/// Default maximum time for the response of an MCP server to `server/discover`.
+#[cfg(feature = "mcp")]
+pub(crate) const MCP_DISCOVER_TIMEOUT: Duration = Duration::from_millis(5_000);
+/// Default maximum time for the response of an MCP server to `initialize`.
+#[cfg(feature = "mcp")]
+pub(crate) const MCP_INITIALIZE_TIMEOUT: Duration = Duration::from_millis(30_000);
+/// Maximum number of pages of a list of an MCP server.
+#[cfg(feature = "mcp")]
+pub(crate) const MAX_MCP_PAGES: usize = 16;
+/// Maximum number of requests of one call of an MCP server.
+#[cfg(feature = "mcp")]
+pub(crate) const MAX_MCP_ROUNDS: usize = 16;
+/// Default maximum number of pending calls of an MCP server over HTTP.
+#[cfg(feature = "mcp-http")]
+pub(crate) const MAX_HTTP_REQUESTS: usize = 1_024;
+/// Maximum bytes of the head of an HTTP response of an MCP server.
+#[cfg(feature = "mcp-http")]
+pub(crate) const HTTP_HEAD_BYTES: usize = 65_536;
+/// Maximum time of a connection to an MCP server over HTTP, with TLS.
+#[cfg(feature = "mcp-http")]
+pub(crate) const HTTP_CONNECT_TIMEOUT: Duration = Duration::from_millis(10_000);
+/// Maximum time to end the session of an MCP server over HTTP.
+#[cfg(feature = "mcp-http")]
+pub(crate) const HTTP_CLOSE_TIMEOUT: Duration = Duration::from_millis(1_000);
+/// Maximum time before an ended stream of an MCP server is requested again.
+#[cfg(feature = "mcp-http")]
+pub(crate) const MAX_HTTP_RETRY_DELAY: Duration = Duration::from_millis(30_000);
+/// Maximum number of streams in a row without a message before a call fails.
+#[cfg(feature = "mcp-http")]
+pub(crate) const MAX_HTTP_RESUMES: u32 = 5;
 /// Maximum bytes of records that the reader of a tap has not taken.
 pub(crate) const MAX_TAP_BYTES: usize = 1_048_576;
 /// Maximum bytes of the text of a record, unless the records go to a file.

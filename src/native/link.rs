@@ -22,6 +22,7 @@ use super::driver::Driver;
 use super::handlers::Handlers;
 use super::identity::Identity;
 use super::in_flight::{CancelToken, InFlightNotifications};
+use super::mcp_dialect;
 use super::settings::Settings;
 use super::state::{
     CallObserver, CallResult, ENDED_CALL_BYTES, LinkState, PendingCall, State, WriteState, max_message_bytes,
@@ -144,8 +145,11 @@ impl Link {
         max_message_bytes(self.framing, &self.limits)
     }
 
-    /// Returns an error if the notification would be longer than [`Self::max_message_bytes`].
+    /// Returns an error if the notification would be longer than [`Self::max_message_bytes`], or is not allowed in MCP.
     fn check_notification(&self, method: &str, params: Option<&RawValue>) -> Result<(), CallError> {
+        if self.profile.is_mcp() {
+            mcp_dialect::check_call(method, params)?;
+        }
         message_length::check_call(None, method, params, self.max_message_bytes()).map_err(CallError::Params)
     }
 
@@ -159,6 +163,9 @@ impl Link {
         timeout: Option<u64>,
         mut observer: Option<CallObserver>,
     ) -> Result<(CallKey, oneshot::Receiver<CallResult>), CallError> {
+        if self.profile.is_mcp() {
+            mcp_dialect::check_call(method, params.as_deref())?;
+        }
         self.start();
         let now = self.now_rounded_up();
         let (reply, receiver) = oneshot::channel();
@@ -167,6 +174,11 @@ impl Link {
         self.with_state(|state| {
             state.check_open()?;
             let id = state.connection.next_call_id();
+            let params = if observer.is_some() && self.profile.is_mcp() {
+                Some(mcp_dialect::with_progress_token(params.as_deref(), &id)?)
+            } else {
+                params
+            };
             let fits = message_length::check_call(Some(id), method, params.as_deref(), self.max_message_bytes());
             fits.map_err(CallError::Params)?;
             if state.is_congested_by_ended() {
@@ -176,13 +188,8 @@ impl Link {
             let sent = state.connection.call(method.into(), params, timeout);
             let key = sent.map_err(|refused| state.call_refused_error(refused))?;
             let end_offset = state.encode();
-            let slot = key.slot() as usize;
-            if state.calls.len() <= slot {
-                state.calls.resize_with(slot + 1, || None);
-            }
-            if let Some(entry) = state.calls.get_mut(slot) {
-                *entry = Some(PendingCall { id: key.id(), bytes, end_offset, reply, observer: observer.take() });
-            }
+            let call = PendingCall { id: key.id(), bytes, end_offset, reply, observer: observer.take() };
+            state.insert_call(key, method, call);
             if timeout.is_some() {
                 // The timeout of the call starts at the time `now`.
                 state.connection.start_clock(now);
@@ -193,10 +200,7 @@ impl Link {
 
     /// Cancels a call. If the call is pending, notifies the peer and returns the call. Otherwise, returns `None`.
     pub(super) fn cancel_call(&self, key: CallKey) -> Option<PendingCall> {
-        self.with_state(|state| {
-            let call = if state.connection.cancel(key) { state.take_call(key) } else { None };
-            call.inspect(|call| state.count_ended(call))
-        })
+        self.with_state(|state| state.cancel_call(key))
     }
 
     /// Sends a notification. Fails if the link is closed, the notification is too long, or the peer does not read.

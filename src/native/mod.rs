@@ -23,6 +23,9 @@ mod in_flight;
 pub(crate) mod limits;
 mod link;
 mod listener;
+#[cfg(feature = "mcp")]
+pub mod mcp;
+mod mcp_dialect;
 mod message_channel;
 mod outbox;
 mod peer;
@@ -46,6 +49,8 @@ pub(crate) mod stdin;
 pub(crate) mod stdout;
 mod stream_sender;
 pub mod tap;
+#[cfg(any(feature = "mcp-http", feature = "websocket"))]
+mod tls;
 mod transport;
 mod waker_set;
 #[cfg(feature = "websocket")]

@@ -165,7 +165,7 @@ impl Server {
         Stopper(Arc::clone(&self.link))
     }
 
-    fn add_method(&self, name: &str, handler: Arc<MethodHandler>) -> &Self {
+    pub(super) fn add_method(&self, name: &str, handler: Arc<MethodHandler>) -> &Self {
         if self.may_register(name) {
             self.link.handlers.add_method(name, handler);
         }

@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 
 use super::Text;
 use super::in_flight::{CancelToken, InFlightRequest, InFlightRequests};
+use super::mcp_dialect;
 use super::outbox::Outbox;
 use super::response_stream::ReceiveWindow;
 use super::waker_set::WakerSet;
@@ -24,7 +25,6 @@ use crate::message::{
     Entry, ErrorObject, Id, Incoming, Message, Notification, Outgoing, Rejected, RequestId, Shape, Unusable,
 };
 use crate::message_length;
-use crate::profile::CancelNotification;
 
 /// Maximum capacity of a buffer that is reused, in bytes. A larger buffer is freed after it is written.
 pub(super) const RETAINED_CAPACITY: usize = 64 * 1024;
@@ -62,6 +62,8 @@ pub(super) struct State {
     /// An upper bound of the unwritten bytes of calls that have ended without a response. The bound is set to 0 when
     /// the driver takes the next buffer.
     pub(super) ended_unwritten_bytes: usize,
+    /// The ids of the pending calls that cannot be cancelled at the peer, see [`mcp_dialect::is_cancellable`].
+    uncancellable: Vec<u64>,
     /// The text of one encoded message. The capacity of the string is reused.
     text: String,
     /// The maximum length of an outgoing message, in bytes, or `usize::MAX` for no maximum. Only WIPC has a maximum.
@@ -152,6 +154,7 @@ impl State {
             written_before: 0,
             written_of_buffer: 0,
             ended_unwritten_bytes: 0,
+            uncancellable: Vec::new(),
             text: String::new(),
             link_state: LinkState::Open,
             write_state: WriteState::Open,
@@ -188,11 +191,17 @@ impl State {
     }
 
     /// Encodes the messages that the connection sends. Returns the position of the end of these messages in the output,
-    /// see [`PendingCall::end_offset`].
+    /// see [`PendingCall::end_offset`]. Only timeouts cause cancellations here, because [`Self::cancel_call`] encodes
+    /// the others.
     pub(super) fn encode(&mut self) -> u64 {
+        self.encode_with_reason(Some("timeout"))
+    }
+
+    /// Encodes like [`Self::encode`]. `reason` is the reason of the cancellations.
+    fn encode_with_reason(&mut self, reason: Option<&str>) -> u64 {
         while let Some(outgoing) = self.connection.poll_transmit() {
             let outgoing = match outgoing {
-                Outgoing::Cancel(id) => cancellation(self.connection.config().profile.cancel, &id),
+                Outgoing::Cancel(id) => self.cancellation(&id, reason),
                 other => Some(other),
             };
             let Some(mut outgoing) = outgoing.filter(|_| self.write_state == WriteState::Open) else { continue };
@@ -203,6 +212,17 @@ impl State {
             }
         }
         self.written_before + self.backlog() as u64
+    }
+
+    /// Returns the notification that cancels a call. Returns `None` if the call cannot be cancelled, or if the params
+    /// of the notification cannot be written.
+    fn cancellation(&self, id: &Id, reason: Option<&str>) -> Option<Outgoing<Text>> {
+        if id.to_call().is_some_and(|id| self.uncancellable.contains(&id)) {
+            return None;
+        }
+        let form = self.connection.config().profile.cancel;
+        let params = Some(control::write_cancel(form, id, reason)?);
+        Some(Outgoing::Single(Message::Notification(Notification { method: form.method.into(), params })))
     }
 
     /// Begins a request. Returns `None` if the request must wait or must be refused.
@@ -342,12 +362,41 @@ impl State {
         self.driver.take()
     }
 
-    pub(super) fn take_call(&mut self, key: CallKey) -> Option<PendingCall> {
+    /// Stores a pending call.
+    pub(super) fn insert_call(&mut self, key: CallKey, method: &str, call: PendingCall) {
+        let slot = key.slot() as usize;
+        if self.calls.len() <= slot {
+            self.calls.resize_with(slot + 1, || None);
+        }
+        if let Some(entry) = self.calls.get_mut(slot) {
+            *entry = Some(call);
+        }
+        if self.is_mcp() && !mcp_dialect::is_cancellable(method) {
+            self.uncancellable.push(key.id());
+        }
+    }
+
+    /// Cancels a call. If the call is pending, notifies the peer and returns the call. Otherwise, returns `None`.
+    pub(super) fn cancel_call(&mut self, key: CallKey) -> Option<PendingCall> {
+        if !self.connection.cancel(key) {
+            return None;
+        }
+        self.encode_with_reason(None);
+        self.take_call(key).inspect(|call| self.count_ended(call))
+    }
+
+    fn take_call(&mut self, key: CallKey) -> Option<PendingCall> {
+        self.uncancellable.retain(|id| *id != key.id());
         self.calls.get_mut(key.slot() as usize)?.take_if(|call| call.id == key.id())
     }
 
+    /// Returns whether the link has the rules of the Model Context Protocol.
+    pub(super) const fn is_mcp(&self) -> bool {
+        self.connection.config().profile.is_mcp()
+    }
+
     /// Counts a call that has ended without a response. The request of the call remains in the output.
-    pub(super) fn count_ended(&mut self, call: &PendingCall) {
+    fn count_ended(&mut self, call: &PendingCall) {
         if !self.is_request_written(call) {
             self.ended_unwritten_bytes = self.ended_unwritten_bytes.saturating_add(call.bytes);
         }
@@ -404,12 +453,6 @@ impl State {
         self.unwritten.clear(0);
         self.unwritten_responses = 0;
     }
-}
-
-/// Returns the notification that cancels a call, or `None` if the params of the notification cannot be written.
-fn cancellation(form: &CancelNotification, id: &Id) -> Option<Outgoing<Text>> {
-    let params = Some(control::write_cancel(form, id, None)?);
-    Some(Outgoing::Single(Message::Notification(Notification { method: form.method.into(), params })))
 }
 
 /// Returns the maximum length of an outgoing message, in bytes, or `usize::MAX` for no maximum. Only WIPC has a

@@ -9,6 +9,8 @@
 mod aria2;
 mod json_language_server;
 mod language_client;
+#[cfg(feature = "mcp-http")]
+mod mcp_servers;
 mod portway_js;
 mod pygls;
 mod tapped_pylsp;

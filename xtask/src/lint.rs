@@ -58,7 +58,7 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
         Ok(command)
     };
     let without_wasm_only = |mut command: Command| -> Result<Command> {
-        command.arg("--workspace");
+        command.args(["--workspace", "--features", "portway/mcp-http"]);
         for package in workspace.wasm_only_packages()? {
             command.args(["--exclude", &package]);
         }
@@ -106,7 +106,7 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
         Ok(())
     });
     checks.check("without std: cargo build of the cores", || {
-        check_on_target(workspace, "build", WITHOUT_STD, CORE, &["--features", "codec"])?;
+        check_on_target(workspace, "build", WITHOUT_STD, CORE, &["--features", "codec,mcp"])?;
         check_on_target(workspace, "build", WITHOUT_STD, INSPECTOR, &[]).map(|_| ())
     });
     checks.check("docs: host", || {

@@ -7,6 +7,7 @@ mod bench;
 mod browsers;
 mod build;
 mod cache;
+mod conformance;
 mod coverage;
 mod debian;
 mod demo;
@@ -78,6 +79,8 @@ enum Task {
     Coverage(coverage::Arguments),
     /// Show the size of the npm package; fail above its budget
     Size,
+    /// Run the official conformance suite of MCP with the client in Rust
+    Conformance,
     /// Measure kaiak with rules of Konveyor and their test projects
     KaiakRules(kaiak_rules::Arguments),
     /// Serve the Agent Client Protocol for `bench --only kaiak`
@@ -118,6 +121,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Fuzz(arguments) => fuzz::run(&setup, &arguments),
         Task::Coverage(arguments) => coverage::run(&setup, &arguments),
         Task::Size => size::run(&setup),
+        Task::Conformance => conformance::run(&setup),
         Task::KaiakRules(arguments) => kaiak_rules::run(&setup, &arguments),
         Task::KaiakAgent(arguments) => kaiak_bench::agent::run(&arguments),
         Task::Setup => setup.install_all_tools(),

@@ -1,5 +1,5 @@
-//! Checks the version of Node, and installs the packages of five lock files. One lock file is in the root of the
-//! repository. The suites `environments`, `peers`, `mcp-apps` and `kaiak-agents` have the others.
+//! Checks the version of Node, and installs the packages of six lock files. One lock file is in the root of the
+//! repository. The suites `environments`, `peers`, `mcp-apps`, `kaiak-agents` and `conformance` have the others.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,6 +47,11 @@ pub(crate) fn peers(workspace: &Workspace, cache: &Cache) -> Result<PathBuf> {
 /// Installs the packages of the suite `mcp-apps` into the cache, unless they are installed. Returns their folder.
 pub(crate) fn mcp_apps(workspace: &Workspace, cache: &Cache) -> Result<PathBuf> {
     into_cache(workspace, cache, "mcp-apps", "ci")
+}
+
+/// Installs the conformance suite of MCP into the cache, unless it is installed. Returns its folder.
+pub(crate) fn conformance(workspace: &Workspace, cache: &Cache) -> Result<PathBuf> {
+    into_cache(workspace, cache, "conformance", "ci")
 }
 
 /// Installs the packages of the suite `kaiak-agents` into the cache, unless they are installed. Returns their folder.

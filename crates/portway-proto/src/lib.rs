@@ -12,11 +12,13 @@
 //! - [`validate`]: checks messages against the specification;
 //! - [`profile`]: the differences between protocols that are built on JSON-RPC 2.0;
 //! - [`reconnect`]: decides when a client opens the next connection;
+//! - `mcp` (with the feature `mcp`): detects the era of an MCP server;
 //! - `codec` (with the feature `codec`): converts bytes to frames and JSON text to messages, and back.
 //!
 //! # Features
 //!
 //! - **`codec`**: adds the module `codec`, which depends on `serde`, `serde_json` and `memchr`. Not enabled by default.
+//! - **`mcp`**: adds the module `mcp` and `Profile::MCP`, for the Model Context Protocol. Not enabled by default.
 //!
 //! # Example
 //!
@@ -52,6 +54,8 @@ pub mod codec;
 pub mod connection;
 mod framing;
 mod limits;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 pub mod message;
 pub mod profile;
 pub mod reconnect;

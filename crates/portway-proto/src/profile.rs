@@ -25,6 +25,19 @@ pub struct Profile {
     /// The notification that reports the progress of a request. Transports other than byte streams support only
     /// [`ProgressNotification::LSP`].
     pub progress: &'static ProgressNotification,
+    /// The rules beside those of JSON-RPC 2.0. The field exists with the feature `mcp`.
+    #[cfg(feature = "mcp")]
+    pub dialect: Dialect,
+}
+
+/// Rules for params, results, ids and cancellation beside those of JSON-RPC 2.0.
+#[cfg(feature = "mcp")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// No other rules.
+    JsonRpc,
+    /// The rules of the Model Context Protocol, see [`Profile::MCP`].
+    Mcp,
 }
 
 /// The notification that cancels a request, with the params `{ <member>: <id>, <reason>: <text> }`.
@@ -44,6 +57,9 @@ impl CancelNotification {
     pub const LSP: Self = Self { method: "$/cancelRequest", member: "id", reason: None };
     /// `$/cancel_request`, `{ requestId }` (Agent Client Protocol).
     pub const ACP: Self = Self { method: "$/cancel_request", member: "requestId", reason: None };
+    /// `notifications/cancelled`, `{ requestId, reason }` (Model Context Protocol 2025-11-25, utilities/cancellation).
+    #[cfg(feature = "mcp")]
+    pub const MCP: Self = Self { method: "notifications/cancelled", member: "requestId", reason: Some("reason") };
 }
 
 /// The notification that reports the progress of a request.
@@ -60,6 +76,11 @@ pub struct ProgressNotification {
 impl ProgressNotification {
     /// `$/progress`, `{ token, value }` (Language Server Protocol 3.17).
     pub const LSP: Self = Self { method: "$/progress", token: "token", value: ProgressValue::Member("value") };
+    /// `notifications/progress`, `{ progressToken, progress, total, message }` (Model Context Protocol 2025-11-25,
+    /// utilities/progress).
+    #[cfg(feature = "mcp")]
+    pub const MCP: Self =
+        Self { method: "notifications/progress", token: "progressToken", value: ProgressValue::Params };
 }
 
 /// The place of the value in the params of progress.
@@ -110,6 +131,8 @@ impl Profile {
         foreign_is_ignored: false,
         cancel: &CancelNotification::LSP,
         progress: &ProgressNotification::LSP,
+        #[cfg(feature = "mcp")]
+        dialect: Dialect::JsonRpc,
     };
 
     /// The profile of transports in a browser. Other software may use the same transport.
@@ -128,4 +151,32 @@ impl Profile {
     /// The Kaiak agent interface: no batches. Requests may overlap, because a running handler may send a request and
     /// wait for the response.
     pub const KAIAK: Self = Self { batch: BatchPolicy::Reject, ..Self::GENERIC };
+
+    /// The Model Context Protocol: no batches, and other notifications for cancellation and progress. The driver for
+    /// byte streams also follows these rules:
+    ///
+    /// - A request that the peer has cancelled is not answered.
+    /// - Neither peer can cancel `initialize` and `server/discover`.
+    /// - Params and results are objects. The result of a handler that returns nothing is `{}`.
+    /// - A call with progress has its id as `_meta.progressToken` in its params. A handler sends progress only if its
+    ///   request has such a token.
+    /// - A request with the id null is refused.
+    /// - Methods that begin with `rpc.` are neither sent nor served, so streams are refused.
+    #[cfg(feature = "mcp")]
+    pub const MCP: Self = Self {
+        batch: BatchPolicy::Reject,
+        cancel: &CancelNotification::MCP,
+        progress: &ProgressNotification::MCP,
+        dialect: Dialect::Mcp,
+        ..Self::GENERIC
+    };
+
+    /// Returns whether the rules of the Model Context Protocol apply. Without the feature `mcp`, returns false.
+    #[must_use]
+    pub const fn is_mcp(&self) -> bool {
+        #[cfg(feature = "mcp")]
+        return matches!(self.dialect, Dialect::Mcp);
+        #[cfg(not(feature = "mcp"))]
+        return false;
+    }
 }

@@ -115,6 +115,8 @@ pub enum TapTransport {
     Tcp,
     /// A WebSocket.
     WebSocket,
+    /// HTTP: each message is a request or a part of a response.
+    Http,
     /// Any other streams or channels.
     Custom,
 }
@@ -128,6 +130,7 @@ impl TapTransport {
             Self::Unix => "unix",
             Self::Tcp => "tcp",
             Self::WebSocket => "websocket",
+            Self::Http => "http",
             Self::Custom => "custom",
         }
     }

@@ -18,9 +18,9 @@ use tungstenite::protocol::Role;
 use super::head::{self, HeadError, list, single};
 use super::socket::WebSocket;
 use super::tcp_progress::TcpProgress;
-use super::tls;
 use crate::native::limits::WEBSOCKET_CONNECT_TIMEOUT;
 use crate::native::tap::TapTransport;
+use crate::native::tls;
 use crate::native::transport::{Transport, TransportIo, with_subject};
 
 /// Options for a WebSocket of a client. [`Transport::websocket`] uses the defaults.

@@ -15,7 +15,6 @@ mod server;
 mod socket;
 mod stream;
 mod tcp_progress;
-mod tls;
 
 pub use self::client::WebSocketOptions;
 pub use self::identity::{Admission, Refusal, RequestHead};

@@ -14,7 +14,7 @@ use crate::toolchain::cargo;
 
 /// Maximum time of each `cargo test`. The suite `native` compiles more code than any other suite, and one of its tests
 /// takes half a minute.
-const LIMIT: Duration = Duration::from_secs(1_200);
+const LIMIT: Duration = Duration::from_secs(2_400);
 
 pub(super) fn run(suites: &Run<'_>) {
     suites.suite("native", "host", Ok(()), |setup, ()| {
@@ -26,7 +26,7 @@ pub(super) fn run(suites: &Run<'_>) {
         let words: Vec<&str> = default_signals().iter().chain(&words).copied().collect();
         let Some((program, arguments)) = words.split_first() else { bail!("the command of cargo is empty") };
         let mut command = Environment::default().command(program, &workspace.root)?;
-        command.args(arguments).args(["test", "--workspace", "--no-fail-fast"]);
+        command.args(arguments).args(["test", "--workspace", "--features", "portway/mcp-http", "--no-fail-fast"]);
         for package in workspace.wasm_only_packages()? {
             command.args(["--exclude", &package]);
         }

@@ -2,8 +2,9 @@
 //! connect to the daemon `duet-rpc`, and the client and the server in Rust connect to language servers, to
 //! `vscode-jsonrpc`, and to the npm package of this repository. Over WebSockets, the clients and servers in JavaScript
 //! and Rust connect to aria2, ganache, websocketd, pylsp, and the libraries `ws`, `websockets` and `jsonrpsee`. Over a
-//! `MessageChannel`, the dialect `mcp` connects to the official client and server of MCP. In workers of each browser
-//! engine, a client and a language server in JavaScript connect to the libraries of VS Code.
+//! `MessageChannel`, the dialect `mcp` connects to the official client and server of MCP. The client of MCP in Rust
+//! connects to two official servers. In workers of each browser engine, a client and a language server in JavaScript
+//! connect to the libraries of VS Code.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,18 +49,19 @@ pub(super) fn run(suites: &Run<'_>) {
         in_browser(suites, "peers-language-workers", engine, prepared(), &script);
     }
     let aria2 = debian_program(suites.setup, "aria2c", "aria2");
+    let peers = npm::peers(&suites.setup.workspace, &suites.setup.cache);
     match &aria2 {
         Err(missing) => suites.add_missing("peers", "aria2", &format!("{missing:#}")),
         Ok(aria2) => node_part(suites, "aria2", prepared().map(|node| node.with("PORTWAY_ARIA2", aria2))),
     }
-    match npm::peers(&suites.setup.workspace, &suites.setup.cache) {
+    match &peers {
         Err(missing) => {
             for part in ["ganache", "mcp"] {
                 suites.add_missing("peers", part, &format!("{missing:#}"));
             }
         }
         Ok(folder) => {
-            let modules = prepared().map(|node| node.with("PORTWAY_PEERS", &folder));
+            let modules = prepared().map(|node| node.with("PORTWAY_PEERS", folder));
             suites.suite("peers", "mcp", modules, |setup, environment| {
                 program_in(setup, environment, "peers-mcp", &["node", "tests/peers/mcp/sdk.mjs"])
             });
@@ -95,6 +97,7 @@ pub(super) fn run(suites: &Run<'_>) {
             let with_server = with_cli().map(|node| node.with("PORTWAY_PYLSP", python.with_file_name("pylsp")));
             suites.suite("peers", "rust", with_server, |setup, environment| {
                 let environment = aria2.iter().fold(environment, |all, aria2| all.with("PORTWAY_ARIA2", aria2));
+                let environment = peers.iter().fold(environment, |all, peers| all.with("PORTWAY_PEERS", peers));
                 native(setup, environment, &python)
             });
         }
@@ -132,7 +135,15 @@ fn native(setup: &Setup, environment: Environment, python: &Path) -> Result<Verd
         .with("PORTWAY_JSON_LANGUAGE_SERVER", server)
         .with("PORTWAY_PYGLS_PYTHON", python);
     let mut command = environment.command(&cargo().to_string_lossy(), &workspace.root)?;
-    command.args(["test", "--package", "portway", "--features", "portway/websocket", "--test", "peers"]);
+    command.args([
+        "test",
+        "--package",
+        "portway",
+        "--features",
+        "portway/mcp-http,portway/websocket",
+        "--test",
+        "peers",
+    ]);
     command.args(["--package", "jsonrpsee-peer", "--test", "jsonrpsee", "--no-fail-fast"]);
     Ok(Verdict::from_cargo(&process::run(&mut command, &log, LIMIT)?))
 }

@@ -1,4 +1,4 @@
-//! TLS for `wss://`, by rustls.
+//! TLS for `wss://` and `https://`, by rustls.
 
 use std::io;
 use std::sync::Arc;

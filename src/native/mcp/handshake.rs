@@ -1,0 +1,264 @@
+//! The begin of a connection: starts the process, detects the era, and initializes a server of the legacy era.
+
+use core::pin::pin;
+use core::task::Poll;
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::future::{Future, poll_fn};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde::Serialize;
+use serde_json::json;
+use serde_json::value::to_raw_value;
+use tokio::process::Command;
+use tokio::sync::watch;
+
+use super::{Era, Error, Options, Reply, State, member};
+use crate::error::CallError;
+use crate::json_value::Text;
+use crate::native::diagnostic::{Diagnostic, DiagnosticSink};
+use crate::native::peer::Peer;
+use crate::native::process::{Process, RunningProcess};
+use crate::native::transport::Transport;
+use crate::profile::Profile;
+use crate::{Client, Framing};
+
+/// The link to a server. Its drop closes the link, and ends the process.
+#[derive(Debug)]
+pub(super) struct ServerLink {
+    pub(super) client: Client,
+    /// `None` on a transport of the application.
+    pub(super) process: Option<RunningProcess>,
+}
+
+impl Drop for ServerLink {
+    fn drop(&mut self) {
+        self.client.destroy();
+    }
+}
+
+/// A server that the client can use.
+#[derive(Debug)]
+pub(super) struct Server {
+    pub(super) era: Era,
+    pub(super) version: &'static str,
+    /// The result of `initialize` or of `server/discover`.
+    pub(super) result: Option<Text>,
+    /// The members of `_meta` in each request. There are none in the legacy era.
+    pub(super) meta: BTreeMap<&'static str, Text>,
+}
+
+/// The code of the latest error with the id null. Such an error may be the response to a request of the handshake.
+type NullIdError = Arc<watch::Sender<Option<i64>>>;
+
+/// A response of the server to a request of the handshake.
+enum Response {
+    Result(Text),
+    Error {
+        code: i64,
+        supported: Option<Vec<String>>,
+    },
+    /// An HTTP status without an error response.
+    Status(u16),
+    /// The response is not usable, or there is none.
+    Unusable,
+}
+
+pub(super) struct Handshake {
+    link: ServerLink,
+    options: Arc<Options>,
+    null_id_error: NullIdError,
+    /// Whether the process is started once more if it exits.
+    may_restart: Arc<AtomicBool>,
+}
+
+impl Handshake {
+    /// Starts the process of the server.
+    pub(super) fn start(command: Command, options: Arc<Options>) -> Result<Self, Error> {
+        let (null_id_error, may_restart) = (NullIdError::default(), Arc::new(AtomicBool::new(true)));
+        let (configured, errors) = (Arc::clone(&options), Arc::clone(&null_id_error));
+        let restarts = Arc::clone(&may_restart);
+        let mut process = Process::from_command(command, Framing::Newline)
+            .with(move |transport| configure(transport, &configured, &errors))
+            .on_exit(move |_, _| restarts.swap(false, Ordering::AcqRel).then_some(Duration::ZERO));
+        if options.on_stderr.is_some() {
+            let options = Arc::clone(&options);
+            process = process.on_stderr(move |line| options.on_stderr.iter().for_each(|callback| callback(line)));
+        }
+        let registered = Arc::clone(&options);
+        let process = process.start(move |peer| registered.register_on(peer)).map_err(Error::Start)?;
+        let link = ServerLink { client: process.client(), process: Some(process) };
+        Ok(Self { link, options, null_id_error, may_restart })
+    }
+
+    /// Uses a transport of the application.
+    pub(super) fn over(transport: Transport, options: Arc<Options>) -> Self {
+        let (null_id_error, may_restart) = (NullIdError::default(), Arc::new(AtomicBool::new(false)));
+        let peer = Peer::new(configure(transport, &options, &null_id_error));
+        options.register_on(&peer);
+        let link = ServerLink { client: peer.client().clone(), process: None };
+        peer.forget();
+        Self { link, options, null_id_error, may_restart }
+    }
+
+    pub(super) async fn run(mut self) -> Result<(ServerLink, Server), Error> {
+        let mut detection = self.options.detection();
+        let mut result = None;
+        let mut supported = Vec::new();
+        loop {
+            match detection.state() {
+                State::Discover(version) => {
+                    let params = json!({ "_meta": self.meta(version)? });
+                    let response = self.request("server/discover", &params, self.options.discover_timeout).await?;
+                    let versions = match response {
+                        Response::Result(discovered) => {
+                            let versions: Option<Vec<String>> = member(&discovered, "supportedVersions");
+                            let named = versions.as_deref().map(texts);
+                            detection.handle(named.as_deref().map_or(Reply::Unusable, Reply::Discovered));
+                            result = Some(discovered);
+                            versions
+                        }
+                        Response::Error { code, supported } => {
+                            let named = supported.as_deref().map(texts);
+                            detection.handle(Reply::Error { code, supported: named.as_deref() });
+                            supported
+                        }
+                        Response::Status(status) => {
+                            detection.handle(Reply::Status(status));
+                            None
+                        }
+                        Response::Unusable => {
+                            detection.handle(Reply::Unusable);
+                            None
+                        }
+                    };
+                    supported = versions.unwrap_or_default();
+                }
+                State::Initialize(version) => {
+                    let params = json!({
+                        "protocolVersion": version,
+                        "capabilities": self.options.sent_capabilities(),
+                        "clientInfo": self.options.client_info,
+                    });
+                    let response = self.request("initialize", &params, self.options.initialize_timeout).await?;
+                    let Response::Result(initialized) = response else {
+                        detection.handle(Reply::Unusable);
+                        continue;
+                    };
+                    supported = member(&initialized, "protocolVersion").into_iter().collect();
+                    result = Some(initialized);
+                    detection.handle(supported.first().map_or(Reply::Unusable, |version| Reply::Initialized(version)));
+                }
+                State::Settled(era, version) => {
+                    let meta = match era {
+                        Era::Legacy => BTreeMap::new(),
+                        Era::Modern => self.meta(version)?,
+                    };
+                    if era == Era::Legacy {
+                        self.link.client.notify("notifications/initialized", &())?;
+                    }
+                    return Ok((self.link, Server { era, version, result, meta }));
+                }
+                State::Failed(failure) => return Err(Error::Negotiation { failure, supported }),
+            }
+        }
+    }
+
+    /// Returns the members of `_meta` in the requests of the modern era.
+    fn meta(&self, version: &str) -> Result<BTreeMap<&'static str, Text>, Error> {
+        let texts = [
+            ("io.modelcontextprotocol/protocolVersion", to_raw_value(version)),
+            ("io.modelcontextprotocol/clientInfo", to_raw_value(&self.options.client_info)),
+            ("io.modelcontextprotocol/clientCapabilities", to_raw_value(&self.options.sent_capabilities())),
+        ];
+        let texts = texts.into_iter().map(|(name, text)| Ok((name, text?)));
+        Ok(texts.collect::<serde_json::Result<_>>().map_err(|error| CallError::Params(error.to_string()))?)
+    }
+
+    /// Sends a request, and waits for the response. An error with the id null counts as the response, because no other
+    /// request is pending. If the process exits and is started again, there is no response.
+    async fn request(&mut self, method: &str, params: &impl Serialize, timeout: Duration) -> Result<Response, Error> {
+        self.null_id_error.send_replace(None);
+        let mut null_id_error = self.null_id_error.subscribe();
+        let call = self.link.client.call::<Text>(method, params).timeout(timeout);
+        let error = async {
+            match null_id_error.wait_for(Option::is_some).await.map(|code| *code) {
+                Ok(Some(code)) => Ok(Response::Error { code, supported: None }),
+                // `self` has the sender, so the channel is open.
+                _ => Ok(Response::Unusable),
+            }
+        };
+        let response = first(async { call.await.map(Response::Result) }, error).await;
+        let has_ended = matches!(response, Err(CallError::PeerGone | CallError::Lost(_)));
+        match response {
+            Ok(response) => {
+                self.may_restart.store(false, Ordering::Release);
+                Ok(response)
+            }
+            Err(error @ CallError::Remote(_)) if matches!(Error::from(error.clone()), Error::Http { .. }) => {
+                match Error::from(error) {
+                    // A server denies a request before it reads the version.
+                    Error::Http { status: Some(status), .. } if status != 401 && status != 403 => {
+                        Ok(Response::Status(status))
+                    }
+                    failure => Err(failure),
+                }
+            }
+            Err(CallError::Remote(error)) => {
+                self.may_restart.store(false, Ordering::Release);
+                let data = error.raw_data();
+                let supported = data.and_then(|data| member(&data, "supported"));
+                Ok(Response::Error { code: error.code.value(), supported })
+            }
+            Err(error) if has_ended => {
+                let Some(process) = &self.link.process else { return Err(error.into()) };
+                let was_restarted = process.ready().await;
+                match was_restarted {
+                    Ok(client) => {
+                        self.link.client = client;
+                        Ok(Response::Unusable)
+                    }
+                    Err(_) => Err(error.into()),
+                }
+            }
+            Err(
+                CallError::TimedOut
+                | CallError::HandlerPanicked
+                | CallError::PeerDied
+                | CallError::InvalidResponse
+                | CallError::Unreadable(_)
+                | CallError::Deserialize(_),
+            ) => Ok(Response::Unusable),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Sets the profile of a transport, and reports the errors with the id null.
+fn configure(transport: Transport, options: &Options, null_id_error: &NullIdError) -> Transport {
+    let null_id_error = Arc::clone(null_id_error);
+    (options.configure_transport)(transport).with_profile(Profile::MCP).with_settings(|settings| {
+        let diagnostics = settings.diagnostics.clone();
+        settings.diagnostics = DiagnosticSink::new(move |diagnostic| {
+            if let Diagnostic::PeerError { code, .. } = &diagnostic {
+                null_id_error.send_replace(Some(code.value()));
+            }
+            diagnostics.report(diagnostic);
+        });
+    })
+}
+
+fn texts(versions: &[String]) -> Vec<&str> {
+    versions.iter().map(String::as_str).collect()
+}
+
+/// Returns the output of the future that completes first.
+async fn first<T>(one: impl Future<Output = T>, other: impl Future<Output = T>) -> T {
+    let (mut one, mut other) = (pin!(one), pin!(other));
+    poll_fn(|context| match one.as_mut().poll(context) {
+        Poll::Ready(output) => Poll::Ready(output),
+        Poll::Pending => other.as_mut().poll(context),
+    })
+    .await
+}
