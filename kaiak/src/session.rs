@@ -266,8 +266,8 @@ impl Inner {
 }
 
 impl ActiveRun {
-    /// Returns whether the request must end. Also stops a request that the client has cancelled. The client has received
-    /// the response to this request, and may send the next request before the handler is dropped.
+    /// Returns whether the request must end. Also stops a request that the client has cancelled. The client has
+    /// received the response to this request, and may send the next request before the handler is dropped.
     fn is_stopped(&self) -> bool {
         if self.context.is_cancelled() {
             self.stop(Stop::Cancelled);

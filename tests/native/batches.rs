@@ -248,7 +248,7 @@ fn many_pending_calls_do_not_slow_the_handling_of_an_error_with_the_id_null() ->
         for _ in 0..others {
             connection.call("m".into(), None, None).map_err(|_| "a call is refused")?;
         }
-        // The error cannot be assigned to one of two batches. So no search ends them, and all searches do the same work.
+        // The error cannot be assigned to one of two batches, so it ends none. So all searches do the same work.
         for batch_number in 1..=2 {
             connection.begin_call(None, NonZeroU32::new(batch_number)).map_err(|_| "a call is refused")?;
         }
