@@ -32,8 +32,9 @@ export const panelSteps = [
   [
     "the panel shows the calls of the playground with their responses",
     async (page) => {
-      const { method } = await page.waitForRow("an answered call", ({ calls }) => calls === "answered");
-      await page.waitFor(".row .method", method);
+      await page.waitForRow("an answered call", ({ calls }) => calls === "answered");
+      // The list follows its end, so the row of this call may not be drawn any more.
+      await page.waitFor(".row .method");
       const rows = await page.rows();
       const { seq } = rows.find(({ calls }) => calls === "answered");
       await page.select(seq);

@@ -138,8 +138,8 @@ Exit codes:
   0  a signal ended the command; or, with --stdio alone, the connection on
      standard input and output has ended
   2  the command line is invalid, or the token file cannot be used
-  3  a socket cannot be opened; or with --demo, a listening socket has failed, or
-     standard input or output cannot be read or written
+  3  a socket cannot be opened; or with --demo, a listening socket has failed,
+     or standard input or output cannot be read or written
 
 Examples:
   portway serve --ws 127.0.0.1:8080 -- pylsp
