@@ -103,7 +103,7 @@ pub(super) fn progress_token(params: Option<&RawValue>) -> Option<Id> {
 }
 
 /// Returns the params of a progress notification for a value that a handler reports: a number, or an object with the
-/// member `progress`. Checks the value even if there is no token. The result is then `None`.
+/// member `progress`. Without a token, checks the value and returns `None`.
 pub(super) fn progress_params(
     form: &ProgressNotification,
     token: Option<&Id>,

@@ -66,7 +66,7 @@ async fn each_request_of_the_modern_era_has_the_headers_of_its_body() -> Test {
         assert_eq!(version, "2026-07-28");
     }
     client.close().await;
-    // There is no session, so nothing is deleted.
+    // A server without a session receives no DELETE.
     assert_eq!(site.names().len(), 5);
     Ok(())
 }

@@ -22,7 +22,7 @@ pub(crate) struct Recorded {
 }
 
 impl Recorded {
-    /// Returns the method of the message, or the method of HTTP if there is no message.
+    /// Returns the method of the message. Returns the HTTP method if the request has no message.
     pub(crate) fn name(&self) -> String {
         self.message["method"].as_str().map_or_else(|| self.method.to_string(), str::to_owned)
     }

@@ -1,24 +1,12 @@
 // Peers that break the rules of the dialect `mcp`.
 
 import { assert } from "chai";
-import { ErrorCode, JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
+import { ErrorCode, JSONRPCClient, JSONRPCServer } from "./support/portway.js";
 import { recorder, scriptedChannel } from "./support/transports.js";
 import { deferred, isPending, rejection } from "./support/outcomes.js";
+import { cancelled, mcp, progressed, request, scriptedPeer } from "./support/mcp.js";
 
-const mcp = { dialect: "mcp" };
 const REFUSAL = { jsonrpc: "2.0", id: null, error: { code: ErrorCode.InvalidRequest } };
-
-const request = (id, method, params) => ({ jsonrpc: "2.0", id, method, params });
-const cancelled = (params) => ({ jsonrpc: "2.0", method: "notifications/cancelled", params });
-const progressed = (params) => ({ jsonrpc: "2.0", method: "notifications/progress", params });
-
-/** Returns a peer in the dialect, the `RemoteEnd` that acts as its peer, and the errors that it reports. */
-function scriptedPeer(options) {
-  const { transport, remoteEnd } = scriptedChannel();
-  const errors = [];
-  const peer = new JSONRPCPeer(transport, { ...mcp, onError: (error) => errors.push(error), ...options });
-  return { peer, remoteEnd, errors };
-}
 
 /** Checks that a message is the refusal -32600 with the id null. */
 function assertRefusal({ jsonrpc, id, error: { code } }) {

@@ -4,20 +4,7 @@ import { assert } from "chai";
 import { ErrorCode, JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError, connect } from "./support/portway.js";
 import { channel, recorder, scriptedChannel } from "./support/transports.js";
 import { deferred, isPending, rejection, until } from "./support/outcomes.js";
-
-const mcp = { dialect: "mcp" };
-
-const request = (id, method, params) => ({ jsonrpc: "2.0", id, method, params });
-const cancelled = (params) => ({ jsonrpc: "2.0", method: "notifications/cancelled", params });
-const progressed = (params) => ({ jsonrpc: "2.0", method: "notifications/progress", params });
-
-/** Returns a peer in the dialect, the `RemoteEnd` that acts as its peer, and the errors that it reports. */
-function scriptedPeer(options) {
-  const { transport, remoteEnd } = scriptedChannel();
-  const errors = [];
-  const peer = new JSONRPCPeer(transport, { ...mcp, onError: (error) => errors.push(error), ...options });
-  return { peer, remoteEnd, errors };
-}
+import { cancelled, mcp, progressed, request, scriptedPeer } from "./support/mcp.js";
 
 /** Returns two connected peers in the dialect, and the errors that they report. */
 function connectedPeers() {

@@ -177,7 +177,7 @@ impl Handshake {
     }
 
     /// Sends a request, and waits for the response. An error with the id null counts as the response, because no other
-    /// request is pending. If the process exits and is started again, there is no response.
+    /// request is pending. If the process exits and is started again, returns `Response::Unusable`.
     async fn request(&mut self, method: &str, params: &impl Serialize, timeout: Duration) -> Result<Response, Error> {
         self.null_id_error.send_replace(None);
         let mut null_id_error = self.null_id_error.subscribe();

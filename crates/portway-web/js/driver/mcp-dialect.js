@@ -18,7 +18,7 @@ const REFUSED = { jsonrpc: "2.0", method: "refused", id: {} };
 
 /**
  * Returns whether a client or server with these options uses the dialect. `isMcp` is whether the link on its transport
- * uses the dialect; undefined if there is no link yet.
+ * uses the dialect. It is undefined before the transport has a link.
  */
 export function checkDialect(options, isMcp) {
   const dialect = options?.dialect;
