@@ -41,10 +41,13 @@ export class InspectorPage {
     this.shots = shots;
   }
 
-  /** Loads the page anew, without stored data. */
+  /**
+   * Loads the page anew, without stored data. Another page of the origin clears the data. If a page of Firefox is left
+   * while it compiles wasm, the next pages can wait for ever for their own compilation. So the page is loaded only once.
+   */
   async open(width = 1360) {
     await this.driver.manage().window().setRect({ width, height: 900 });
-    await this.driver.get(this.servers.url);
+    await this.driver.get(new URL("/blank", this.servers.url).href);
     await this.run(`localStorage.clear();`);
     await this.reload();
   }

@@ -9,7 +9,13 @@ import { message, pair } from "./records.mjs";
 export class PanelPage extends InspectorPage {
   async started() {
     await this.click("[role=tab]", "Messages");
-    await this.until("the panel starts", () => this.run(`return Boolean(all("pw-inspector-panel")[0]?.context)`));
+    // If the panel does not start, the error text contains the loaded files and the text of the tabs.
+    await this.until("the panel starts", () =>
+      this.run(`
+        if (all("pw-inspector-panel")[0]?.context) return true;
+        const files = performance.getEntriesByType("resource").map(({ name }) => name.split("/").pop());
+        return [...files, ...all("pw-panel").map((panel) => panel.shadowRoot.textContent.trim())].join(" ");`),
+    );
   }
 
   /** Removes all messages. From then on, the model takes only the records of the step, not those of the playground. */
