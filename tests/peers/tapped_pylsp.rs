@@ -22,7 +22,7 @@ async fn an_editor_notices_no_difference_and_each_message_is_recorded() {
     let file = folder.path().join("lsp.jsonl");
     let mut command = Command::new(portway);
     command.args(["tap", "--to-file"]).arg(&file).arg("--").arg(pylsp);
-    let (tap, mut near) = Tap::channel();
+    let (tap, mut editor_records) = Tap::channel();
     let transport = Transport::child(&mut command, Framing::ContentLength).unwrap();
     // The server may take more than two seconds to exit on a busy machine.
     let editor = Peer::new(transport.with_tap(&tap).with_grace(TEST_TIMEOUT));
@@ -53,7 +53,7 @@ async fn an_editor_notices_no_difference_and_each_message_is_recorded() {
         records.iter().filter(wanted).map(|record| record["text"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     let (mut sent, mut received) = (Vec::new(), Vec::new());
-    while let Some(record) = near.next().await {
+    while let Some(record) = editor_records.next().await {
         if let RecordKind::Message { direction, text, .. } = record.kind {
             if direction == Direction::Sent { &mut sent } else { &mut received }.push(text);
         }

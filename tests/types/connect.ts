@@ -21,11 +21,11 @@ export async function targets(frame: HTMLIFrameElement, worker: Worker, shared: 
   await connect(frame.contentWindow);
   // @ts-expect-error a name is not a target
   await connect("frame");
-  // @ts-expect-error an origin must be an option
+  // @ts-expect-error the origin must be a member of the options object
   await connect(window.parent, "https://ide.example");
 }
 
-export async function maps(frame: HTMLIFrameElement): Promise<void> {
+export async function typedApis(frame: HTMLIFrameElement): Promise<void> {
   const peer = await connect<FrameApi, PageApi>(frame, {
     methods: { fetch: async ({ url }, { signal }) => ({ body: signal.aborted ? "" : url }) },
     notifications: { console: ({ message }) => void message.trim() },
@@ -40,7 +40,7 @@ export async function maps(frame: HTMLIFrameElement): Promise<void> {
   await peer.remote.navigate({ url: "/" });
   // @ts-expect-error this peer serves the method and cannot call it
   await peer.request("fetch", { url: "/" });
-  // @ts-expect-error the result must have the type of the map
+  // @ts-expect-error the result must have the type that `PageApi` declares
   await connect<FrameApi, PageApi>(frame, { methods: { fetch: () => ({ body: 1 }) } });
   // @ts-expect-error a notification is not a method
   await connect<FrameApi, PageApi>(frame, { methods: { console: () => null } });
@@ -64,7 +64,7 @@ export async function streams(port: MessagePort): Promise<void> {
   });
   await connect<{}, LogApi>(port, {
     methods: {
-      // @ts-expect-error the items must have the type of the map
+      // @ts-expect-error the items must have the type that `LogApi` declares
       async *logs() {
         yield 1;
       },

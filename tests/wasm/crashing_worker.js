@@ -1,5 +1,5 @@
 // A worker in Rust that traps on request. A JavaScript client uses the same wasm instance. The page asks how the calls
-// of this client ended. The question and the answer are not messages of the library.
+// of this client ended. The question and the answer are plain data, not JSON-RPC messages.
 
 import init, { JSONRPCClient, portTransport, serveUntilTrap } from "../../../../wasm-bindgen-test.js";
 import { withSmallMemory } from "../web/support/small-memory.js";
@@ -32,8 +32,9 @@ WebAssembly.instantiate = async (module, imports) => {
 const bytes = await (await fetch(new URL("../../../../wasm-bindgen-test_bg.wasm", import.meta.url))).arrayBuffer();
 await init({ module_or_path: new WebAssembly.Module(withSmallMemory(new Uint8Array(bytes), 32)) });
 
-const silence = new MessageChannel();
-serveUntilTrap(silence.port2);
+// The Rust client makes a call on this port, and gets no response.
+const unanswered = new MessageChannel();
+serveUntilTrap(unanswered.port2);
 
 // A JavaScript client that uses the same wasm instance.
 const { port1 } = new MessageChannel();

@@ -22,10 +22,11 @@ extern "C" {
     fn small_memory();
 }
 
-/// Serves the methods that trap. The worker calls this function. `silence` is a port without a peer.
+/// Serves the methods that trap. The worker calls this function. The function makes a call on the port
+/// `unanswered`, and gets no response.
 #[wasm_bindgen(js_name = serveUntilTrap)]
 #[allow(unreachable_pub, reason = "wasm-bindgen exports what is public")]
-pub fn serve_until_trap(silence: &JsValue) {
+pub fn serve_until_trap(unanswered: &JsValue) {
     let server = Server::new(Transport::current_worker().unwrap());
     server
         .method("echo", |(text,): (String,), _: Context| async move { Ok::<_, RpcError>(text) })
@@ -52,9 +53,9 @@ pub fn serve_until_trap(silence: &JsValue) {
     }
     server.forget();
     // The worker also makes a call, which has a timer. When the timer fires after a trap, it must not call the wasm.
-    let client = Client::new(Transport::port(silence).unwrap()).with_timeout(std::time::Duration::from_millis(300));
+    let client = Client::new(Transport::port(unanswered).unwrap()).with_timeout(std::time::Duration::from_millis(300));
     spawn_local(async move {
-        let _ = client.call::<()>("into the silence", &()).await;
+        let _ = client.call::<()>("unanswered", &()).await;
     });
 }
 

@@ -1,6 +1,6 @@
 import { compact, type Inspector, type TapRecord } from "portway-inspector";
 import { nextTask } from "./next-task";
-import { PartMatcher } from "./part-matcher";
+import { SubstringMatcher } from "./substring-matcher";
 import { RegexWorker } from "./regex-worker-client";
 import { Store } from "../../src/store";
 
@@ -8,7 +8,7 @@ import { Store } from "../../src/store";
 const SLICE_MS = 12;
 /** With fewer matches, the matches of dropped rows are not removed. */
 const MIN_PRUNED = 10_000;
-/** The number of texts from which the rare character of a part is chosen, at least. */
+/** The number of texts from which the rarest character of a substring is chosen, at least. */
 const SAMPLES = 64;
 /** The length of the beginning of each of these texts, in UTF-16 units. */
 const SAMPLE_LENGTH = 2048;
@@ -22,7 +22,7 @@ export interface TextFilterSource {
 }
 
 /**
- * Finds the rows whose texts match, and passes them to the core. The filter for a part of a text ignores the case, and
+ * Finds the rows whose texts match, and passes them to the core. The filter for a substring ignores the case, and
  * compares compact JSON. A regular expression is tested in a worker, because it may take any time.
  */
 export class TextFilter {
@@ -31,7 +31,7 @@ export class TextFilter {
   readonly #core: Inspector;
   readonly #source: TextFilterSource;
   readonly #changed: () => void;
-  #part: PartMatcher | undefined;
+  #substring: SubstringMatcher | undefined;
   #worker: RegexWorker | undefined;
   #matches: number[] = [];
   /** The rows that the worker has not tested yet. */
@@ -54,7 +54,7 @@ export class TextFilter {
     this.#run += 1;
     this.#worker?.stop();
     this.#worker = undefined;
-    this.#part = undefined;
+    this.#substring = undefined;
     // If the new text contains the text of the last search, only rows that matched that text can match.
     const isLonger = !isRegex && this.#searched !== undefined && text.includes(this.#searched);
     const candidates = isLonger ? this.#matches : undefined;
@@ -68,8 +68,8 @@ export class TextFilter {
       this.#startWorker(text);
     } else {
       const seqs = candidates ?? this.#core.searchable();
-      this.#part = new PartMatcher(text, this.#sample(seqs));
-      this.#searchSlice(text, this.#part, seqs, 0);
+      this.#substring = new SubstringMatcher(text, this.#sample(seqs));
+      this.#searchSlice(text, this.#substring, seqs, 0);
     }
   }
 
@@ -78,12 +78,12 @@ export class TextFilter {
    * undefined if the filter is a regular expression, because the worker tests the records later.
    */
   test(records: readonly TapRecord[]): Uint8Array | undefined {
-    const part = this.#part;
-    if (!part) return undefined;
+    const substring = this.#substring;
+    if (!substring) return undefined;
     const matches = new Uint8Array(records.length);
     records.forEach(({ text }, index) => {
       // The filter is for compact JSON. A text without whitespace is compact, and is not converted.
-      if (text !== undefined && part.test(text, /[ \t\r\n]/.test(text))) matches[index] = 1;
+      if (text !== undefined && substring.test(text, /[ \t\r\n]/.test(text))) matches[index] = 1;
     });
     return matches;
   }
@@ -107,19 +107,19 @@ export class TextFilter {
   }
 
   /** Tests rows until the time of the slice has passed. The first slice runs at once, so that a short list is ready. */
-  #searchSlice(searched: string, part: PartMatcher, seqs: ArrayLike<number>, from: number): void {
+  #searchSlice(searched: string, substring: SubstringMatcher, seqs: ArrayLike<number>, from: number): void {
     // Another search has begun.
-    if (part !== this.#part) return;
+    if (substring !== this.#substring) return;
     const deadline = performance.now() + SLICE_MS;
     const { length } = seqs;
     for (let at = from; at < length; at += 1) {
       if (at > from && at % 64 === 0 && performance.now() >= deadline) {
-        nextTask(() => this.#searchSlice(searched, part, seqs, at));
+        nextTask(() => this.#searchSlice(searched, substring, seqs, at));
         return;
       }
       const seq = seqs[at] ?? 0;
       const text = this.#source.textOf(seq);
-      if (text !== undefined && part.test(text, this.#source.isSpaced(seq))) this.#matches.push(seq);
+      if (text !== undefined && substring.test(text, this.#source.isSpaced(seq))) this.#matches.push(seq);
     }
     this.#searched = searched;
     this.#publish();

@@ -4,7 +4,8 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Rule {
-    /// `jsonrpc` is exactly the string `2.0` (§4, §5). An element that is not an object breaks only this rule.
+    /// `jsonrpc` is exactly the string `2.0` (§4, §5). A message or batch element that is not an object
+    /// breaks only this rule.
     Version,
     /// A request or notification has a method (§4). An empty string counts as a missing method.
     MethodMissing,
@@ -14,8 +15,8 @@ pub enum Rule {
     ParamsNotStructured,
     /// The `id` of a request is a string, a number or null (§4).
     IdOfWrongType,
-    /// A request without `id` is a notification (§4.1). The finding is a warning, since a notification is valid but
-    /// never answered.
+    /// Warns about a request without `id`, which is a notification (§4.1). A notification is valid, but is never
+    /// answered.
     NoId,
     /// A response has a result or an error (§5).
     NoOutcome,
@@ -30,11 +31,10 @@ pub enum Rule {
     ErrorCodeNotInteger,
     /// The message of an error is a string (§5.1).
     ErrorMessageNotString,
-    /// The code of an error is in the range for servers, -32099 to -32000 (§5.1). The finding is a warning, because
-    /// servers define the meaning of such a code.
+    /// Warns about an error code in the range for servers, -32099 to -32000 (§5.1). Servers define the meaning of such
+    /// a code.
     ServerErrorCode,
-    /// The code of an error is from -32768 to -32100: in the reserved range, but not in the range for servers (§5.1).
-    /// The finding is a warning.
+    /// Warns about an error code from -32768 to -32100, which is reserved, but is not in the range for servers (§5.1).
     ReservedErrorCode,
     /// A batch has at least one element (§6).
     EmptyBatch,
@@ -91,7 +91,8 @@ impl Rule {
         }
     }
 
-    /// Returns [`Severity::Warning`] for the three rules about valid messages, and [`Severity::Error`] for all others.
+    /// Returns [`Severity::Warning`] for the three rules that a valid message can break, and [`Severity::Error`]
+    /// for all others.
     #[must_use]
     pub const fn severity(self) -> Severity {
         match self {
