@@ -3,15 +3,11 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::harness::{
-    FIXED_SERVLET, SERVLET, SESSION, agent, agent_with, contents, fix, has_node, log, summary, wait_until,
+    FIXED_JAVA_FILE, JAVA_FILE, SESSION, agent, agent_with, contents, fix, has_node, log, statuses, summary, wait_until,
 };
-
-fn statuses(notifications: &[Value]) -> Vec<&str> {
-    contents(notifications, "tool_call").iter().map(|content| content["status"].as_str().unwrap()).collect()
-}
 
 #[test]
 fn k21_the_parts_of_a_response_are_sent_and_then_the_whole_text_with_unknown_values_as_null() {
@@ -43,10 +39,10 @@ fn a_change_that_the_agent_makes_by_itself_reaches_the_workspace_only_after_its_
         assert_eq!((&proposal["file_path"], &proposal["operation"]), (&json!("src/A.java"), &json!("modify")));
         assert_eq!((&proposal["risk_level"], &proposal["requires_approval"]), (&json!("medium"), &json!(true)));
         assert!(proposal["diff"].as_str().unwrap().contains("+import jakarta.servlet.Filter;"));
-        assert_eq!(server.read("src/A.java"), SERVLET);
+        assert_eq!(server.read("src/A.java"), JAVA_FILE);
         client.approve(approved);
         let (notifications, _) = client.run(id);
-        assert_eq!(server.read("src/A.java"), if approved { FIXED_SERVLET } else { SERVLET });
+        assert_eq!(server.read("src/A.java"), if approved { FIXED_JAVA_FILE } else { JAVA_FILE });
         let fixed = usize::from(approved);
         assert_eq!(summary(&notifications), format!("{fixed} of 1 incidents fixed, {} not fixed", 1 - fixed));
     }
@@ -66,7 +62,7 @@ fn a_file_in_a_folder_that_a_search_leaves_out_is_not_a_deletion() {
     let id = client.generate(&["servlet-import"]);
     let (notifications, _) = client.run(id);
     assert_eq!(contents(&notifications, "file_modification").len(), 1);
-    assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
+    assert_eq!(server.read("src/A.java"), FIXED_JAVA_FILE);
     assert_eq!(server.read("target/kept.txt"), "kept");
 }
 
@@ -94,7 +90,7 @@ fn the_permission_allow_needs_no_question_and_deny_discards_the_change() {
     if !has_node() {
         return;
     }
-    for (permission, text) in [("allow", FIXED_SERVLET), ("deny", SERVLET)] {
+    for (permission, text) in [("allow", FIXED_JAVA_FILE), ("deny", JAVA_FILE)] {
         let (server, mut client) = agent("edit");
         client.configure(&json!({ "permissions": { "tool_permissions": { "write_file": permission } } }));
         let id = client.generate(&["servlet-import"]);
@@ -115,7 +111,7 @@ fn the_client_is_asked_before_a_write_request_is_answered() {
         client.approve(approved);
         let (notifications, _) = client.run(id);
         assert_eq!(contents(&notifications, "user_interaction").len(), 0, "each change is asked once");
-        assert_eq!(server.read("src/A.java"), if approved { FIXED_SERVLET } else { SERVLET });
+        assert_eq!(server.read("src/A.java"), if approved { FIXED_JAVA_FILE } else { JAVA_FILE });
         let log = log(&server);
         assert!(log.contains(r#"read {"content":"import javax.servlet.Filter;\n"}"#), "{log}");
         assert_eq!(log.contains("write \"written\""), approved, "{log}");
@@ -135,7 +131,7 @@ fn a_permission_for_a_tool_that_was_never_announced_is_a_question_and_its_change
         let (notifications, response) = client.run(id);
         assert_eq!(response["result"]["status"], "completed", "{response}");
         assert_eq!(contents(&notifications, "user_interaction").len(), 0);
-        assert_eq!(server.read("src/A.java"), if approved { FIXED_SERVLET } else { SERVLET });
+        assert_eq!(server.read("src/A.java"), if approved { FIXED_JAVA_FILE } else { JAVA_FILE });
         let option = if approved { "once" } else { "no" };
         let expected = format!(r#"permission {{"optionId":"{option}","outcome":"selected"}}"#);
         assert!(log(&server).contains(&expected), "{}", log(&server));
@@ -155,7 +151,7 @@ fn the_own_name_of_a_tool_selects_its_permission() {
     let (notifications, _) = client.run(id);
     assert_eq!(statuses(&notifications), ["pending", "denied"]);
     assert_eq!(contents(&notifications, "tool_call")[0]["tool_name"], "replace");
-    assert_eq!(server.read("src/A.java"), SERVLET);
+    assert_eq!(server.read("src/A.java"), JAVA_FILE);
 }
 
 #[test]
@@ -185,7 +181,7 @@ fn an_agent_that_runs_a_denied_tool_is_stopped_and_its_changes_are_discarded() {
     assert_eq!(response["result"]["status"], "completed", "{response}");
     assert_eq!(statuses(&notifications), ["pending", "denied"]);
     assert_eq!(contents(&notifications, "error")[0]["error_code"], "TOOL_DENIED");
-    assert_eq!(server.read("src/A.java"), SERVLET);
+    assert_eq!(server.read("src/A.java"), JAVA_FILE);
     assert!(log(&server).contains("session/cancel"));
 }
 
@@ -290,7 +286,7 @@ fn one_tool_call_is_enough_for_an_agent_with_one_tool() {
         }
         let (_, response) = client.run(id);
         assert_eq!(response["result"]["status"], "completed", "{behaviour}: {response}");
-        assert_eq!(server.read("src/A.java"), FIXED_SERVLET, "{behaviour}");
+        assert_eq!(server.read("src/A.java"), FIXED_JAVA_FILE, "{behaviour}");
     }
 }
 
@@ -323,7 +319,7 @@ fn silence_rejects_a_permission_once() {
     let (notifications, _) = client.run(id);
     assert_eq!(statuses(&notifications), ["pending", "timeout"]);
     assert!(log(&server).contains(r#"permission {"optionId":"no","outcome":"selected"}"#), "{}", log(&server));
-    assert_eq!(server.read("src/A.java"), SERVLET);
+    assert_eq!(server.read("src/A.java"), JAVA_FILE);
 }
 
 #[test]
@@ -346,6 +342,23 @@ fn custom_tools_become_servers_of_the_session_and_unsupported_kinds_cause_warnin
 }
 
 #[test]
+fn a_tool_of_the_type_sse_causes_a_warning_if_the_agent_does_not_support_it() {
+    if !has_node() {
+        return;
+    }
+    let (server, mut client) = agent("answer");
+    let tools = json!([{ "name": "one", "extension_type": "sse", "config": { "url": "http://127.0.0.1:1/" } }]);
+    let result = client.configure(&json!({ "tools": { "custom_tools": tools } }));
+    assert_eq!(result["warnings"], json!([]));
+    let id = client.generate(&["servlet-import"]);
+    let (notifications, _) = client.run(id);
+    let warning = "the custom tool one has no effect: the agent supports no tools of the type sse";
+    let is_warned = contents(&notifications, "system").iter().any(|system| system["message"] == warning);
+    assert!(is_warned, "{notifications:#?}");
+    assert!(log(&server).contains(r#""servers":[]"#), "{}", log(&server));
+}
+
+#[test]
 fn a_change_of_a_file_that_cannot_be_written_is_reported_without_a_question() {
     if !has_node() {
         return;
@@ -362,7 +375,7 @@ fn a_change_of_a_file_that_cannot_be_written_is_reported_without_a_question() {
         assert_eq!(error["error_code"], "FILE_MODIFICATION_FAILED", "{behaviour}");
         assert_eq!(error["suggested_action"], "Allow writing, and request the fix again");
         assert_eq!(summary(&notifications), "0 of 1 incidents fixed, 1 not fixed");
-        assert_eq!(server.read("src/A.java"), SERVLET);
+        assert_eq!(server.read("src/A.java"), JAVA_FILE);
     }
 }
 
@@ -377,7 +390,7 @@ fn new_files_that_the_patterns_exclude_are_named_once() {
         "permissions": { "tool_permissions": { "write_file": "allow" } },
     }));
     for is_first in [true, false] {
-        server.put("src/A.java", SERVLET);
+        server.put("src/A.java", JAVA_FILE);
         let id = client.generate(&["servlet-import"]);
         let (notifications, _) = client.run(id);
         let message = "the patterns of the workspace exclude new files of the agent: src/new/deep/B.java";

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::harness::{
-    Client, SERVLET, SESSION, Server, agent, command, contents, copies, folder, has_node, log, scripted, start,
+    Client, JAVA_FILE, SESSION, Server, agent, command, contents, copies, folder, has_node, log, scripted, start,
     summary, temporary,
 };
 
@@ -125,7 +125,7 @@ fn something_else_in_the_place_of_a_file_is_refused_and_the_copy_is_restored() {
         let (server, mut client) = with_tool_files(behaviour, None);
         let outside = server.folder.path().join("log.outside");
         fs::create_dir(&outside).unwrap();
-        fs::write(outside.join("A.java"), SERVLET).unwrap();
+        fs::write(outside.join("A.java"), JAVA_FILE).unwrap();
         let (files, others) = (snapshot(&server.workspace()), snapshot(&outside));
         let id = client.generate(&["servlet-import", "servlet-import"]);
         let (notifications, response) = client.run(id);
@@ -189,7 +189,7 @@ fn a_copy_that_is_not_cleaned_up_is_kept_and_the_log_has_its_path() {
         command.args(["serve", "--stdio", "--log-level", level, "--backend", "acp", "--", "node"]).arg(scripted());
         command.arg("answer").env("TMPDIR", temporary(&folder)).stderr(File::create(&log).unwrap());
         let (server, mut client) = start(folder, command);
-        server.put("src/A.java", SERVLET);
+        server.put("src/A.java", JAVA_FILE);
         let id = client.generate(&["servlet-import"]);
         assert_eq!(client.response(id)["result"]["status"], "completed");
         let argument = json!({ "session_id": SESSION, "cleanup_files": false });
@@ -197,7 +197,7 @@ fn a_copy_that_is_not_cleaned_up_is_kept_and_the_log_has_its_path() {
         let summary = &deleted["result"]["cleanup_summary"];
         assert_eq!((&summary["temp_files_removed"], &summary["errors"]), (&json!(0), &json!([])), "{deleted}");
         let kept = fs::read_dir(server.folder.path().join("tmp")).unwrap().next().unwrap().unwrap().path();
-        assert_eq!(fs::read_to_string(kept.join("src/A.java")).unwrap(), SERVLET);
+        assert_eq!(fs::read_to_string(kept.join("src/A.java")).unwrap(), JAVA_FILE);
         let log = fs::read_to_string(&log).unwrap();
         let line = format!("the private copy {} is kept", kept.canonicalize().unwrap().display());
         assert_eq!(log.contains(&line), level == "info", "{log}");

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Client, SESSION, fix, servlet, socket, stdio};
+use crate::harness::{Client, SESSION, fix, socket, stdio, stdio_with_file};
 
 fn code(response: &Value) -> i64 {
     response["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error: {response}"))
@@ -111,7 +111,7 @@ fn k5_params_that_are_not_a_command_with_one_object_are_answered_with_32602() {
 
 #[test]
 fn a_command_without_an_id_runs_nothing_and_a_later_request_is_served() {
-    let (_server, mut client) = servlet();
+    let (_server, mut client) = stdio_with_file();
     client.notify(
         "workspace/executeCommand",
         &json!({ "command": "kaiak/generate_fix", "arguments": [fix(SESSION, &["servlet-import"])] }),
@@ -166,7 +166,7 @@ fn sigterm_answers_a_request_whose_question_is_open() {
 
 #[test]
 fn a_request_with_the_id_of_an_open_request_is_answered_with_32600_and_runs_nothing() {
-    let (_server, mut client) = servlet();
+    let (_server, mut client) = stdio_with_file();
     let request = |method: &str, params: Value| {
         json!({ "jsonrpc": "2.0", "id": "same", "method": method, "params": params }).to_string()
     };

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::harness::{FIXED_SERVLET, SERVLET, Server, has_node, is_available, servlet_on_socket};
+use crate::harness::{FIXED_JAVA_FILE, JAVA_FILE, Server, has_node, is_available, socket_with_file};
 
 /// Returns the path of the client, or `None` if its dependency is not installed.
 fn installed() -> Option<PathBuf> {
@@ -45,12 +45,12 @@ fn run(client: &Path, server: &Server, is_socket: bool, input: &str) -> String {
 fn the_example_client_shows_a_diff_and_applies_it_only_after_yes() {
     let Some(client) = installed() else { return };
     for is_socket in [false, true] {
-        for (input, expected) in [("n\n", SERVLET), ("", SERVLET), ("y\n", FIXED_SERVLET)] {
-            let server = servlet_on_socket();
+        for (input, expected) in [("n\n", JAVA_FILE), ("", JAVA_FILE), ("y\n", FIXED_JAVA_FILE)] {
+            let server = socket_with_file();
             let output = run(&client, &server, is_socket, input);
             assert!(output.contains("+import jakarta.servlet.Filter;"), "{output}");
             assert!(output.contains("Apply this fix to src/A.java? [y/n]"), "{output}");
-            assert!(output.contains("completed: 1 incidents"), "{output}");
+            assert!(output.contains("completed: 1 incident\n"), "{output}");
             assert_eq!(server.read("src/A.java"), expected, "{output}");
         }
     }

@@ -19,9 +19,9 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) const SESSION: &str = "550e8400-e29b-41d4-a716-446655440000";
 pub(crate) const OTHER_SESSION: &str = "550e8400-e29b-41d4-a716-446655440001";
 
-/// A file with a place of the rule `servlet-import`, before and after its fix.
-pub(crate) const SERVLET: &str = "import javax.servlet.Filter;\n\nclass A {}\n";
-pub(crate) const FIXED_SERVLET: &str = "import jakarta.servlet.Filter;\n\nclass A {}\n";
+/// The content of `src/A.java`, in which the rule `servlet-import` finds a place, and the content after the fix.
+pub(crate) const JAVA_FILE: &str = "import javax.servlet.Filter;\n\nclass A {}\n";
+pub(crate) const FIXED_JAVA_FILE: &str = "import jakarta.servlet.Filter;\n\nclass A {}\n";
 
 /// A running `kaiak serve`. A drop kills the process.
 pub(crate) struct Server {
@@ -62,21 +62,21 @@ pub(crate) fn stdio() -> (Server, Client) {
 }
 
 /// Starts the program on its standard streams, in a workspace with the file `src/A.java`.
-pub(crate) fn servlet() -> (Server, Client) {
-    servlet_with(&[])
+pub(crate) fn stdio_with_file() -> (Server, Client) {
+    stdio_with_file_and(&[])
 }
 
-/// Starts the program like [`servlet`], with further arguments.
-pub(crate) fn servlet_with(arguments: &[&str]) -> (Server, Client) {
+/// Starts the program like [`stdio_with_file`], with further arguments.
+pub(crate) fn stdio_with_file_and(arguments: &[&str]) -> (Server, Client) {
     let (server, client) = stdio_with(arguments);
-    server.put("src/A.java", SERVLET);
+    server.put("src/A.java", JAVA_FILE);
     (server, client)
 }
 
 /// Starts the program on a socket, in a workspace with the file `src/A.java`.
-pub(crate) fn servlet_on_socket() -> Server {
+pub(crate) fn socket_with_file() -> Server {
     let server = socket();
-    server.put("src/A.java", SERVLET);
+    server.put("src/A.java", JAVA_FILE);
     server
 }
 
@@ -431,7 +431,7 @@ pub(crate) fn agent(behaviour: &str) -> (Server, Client) {
 /// Starts the server with the scripted agent and further options.
 pub(crate) fn agent_with(behaviour: &str, options: &[&str]) -> (Server, Client) {
     let (server, client) = agent_program(&scripted(), &[behaviour], options);
-    server.put("src/A.java", SERVLET);
+    server.put("src/A.java", JAVA_FILE);
     (server, client)
 }
 
@@ -477,4 +477,9 @@ pub(crate) fn contents<'a>(notifications: &'a [Value], name: &str) -> Vec<&'a Va
 /// Returns the message of the last `system` notification, which has the numbers of the incidents.
 pub(crate) fn summary(notifications: &[Value]) -> String {
     contents(notifications, "system").last().unwrap()["message"].as_str().unwrap().to_owned()
+}
+
+/// Returns the states of the tools of an agent, in the order of their notifications.
+pub(crate) fn statuses(notifications: &[Value]) -> Vec<&str> {
+    contents(notifications, "tool_call").iter().map(|content| content["status"].as_str().unwrap()).collect()
 }

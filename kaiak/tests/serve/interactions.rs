@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::harness::{
-    Client, FIXED_SERVLET, OTHER_SESSION, SERVLET, SESSION, fix, is_time, servlet, servlet_on_socket, servlet_with,
-    stdio,
+    Client, FIXED_JAVA_FILE, JAVA_FILE, OTHER_SESSION, SESSION, fix, is_time, socket_with_file, stdio, stdio_with_file,
+    stdio_with_file_and,
 };
 
 fn respond(client: &mut Client, params: &Value) -> Value {
@@ -20,7 +20,7 @@ fn approval(interaction_id: &Value) -> Value {
 
 #[test]
 fn k23_k29_a_question_is_answered_on_its_own_connection_while_the_request_runs() {
-    let (server, mut client) = servlet();
+    let (server, mut client) = stdio_with_file();
     let id = client.generate(&["servlet-import"]);
     let question = client.notification("user_interaction");
     assert_eq!(question["options"], json!(["approve", "deny"]));
@@ -31,13 +31,13 @@ fn k23_k29_a_question_is_answered_on_its_own_connection_while_the_request_runs()
     assert_eq!(answer["result"]["status"], "processed");
     assert!(is_time(&answer["result"]["responded_at"]), "{answer}");
     assert_eq!(client.response(id)["result"]["status"], "completed");
-    assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
+    assert_eq!(server.read("src/A.java"), FIXED_JAVA_FILE);
 }
 
 #[test]
 fn k29_a_question_is_answered_as_a_command_or_by_a_notification() {
     for as_notification in [false, true] {
-        let (server, mut client) = servlet();
+        let (server, mut client) = stdio_with_file();
         let id = client.generate(&["servlet-import"]);
         let question = client.notification("user_interaction");
         let answer = approval(&question["interaction_id"]);
@@ -49,24 +49,24 @@ fn k29_a_question_is_answered_as_a_command_or_by_a_notification() {
             assert_eq!(response["result"]["status"], "processed", "{response}");
         }
         client.response(id);
-        assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
+        assert_eq!(server.read("src/A.java"), FIXED_JAVA_FILE);
     }
 }
 
 #[test]
 fn k29_a_question_is_answered_on_another_connection_of_the_socket() {
-    let server = servlet_on_socket();
+    let server = socket_with_file();
     let (mut asked, mut answering) = (server.connect(), server.connect());
     let id = asked.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
     let question = asked.notification("user_interaction");
     answering.answer(&question["interaction_id"], true);
     asked.response(id);
-    assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
+    assert_eq!(server.read("src/A.java"), FIXED_JAVA_FILE);
 }
 
 #[test]
 fn an_unknown_question_is_answered_with_32009() {
-    let (server, mut client) = servlet();
+    let (server, mut client) = stdio_with_file();
     client.generate(&["servlet-import"]);
     let question = client.notification("user_interaction");
     for id in ["interaction-999", "interaction-", "interaction-01", "interaction-+1", "interaction-0", "x"] {
@@ -78,12 +78,12 @@ fn an_unknown_question_is_answered_with_32009() {
     let mut of_another_session = approval(&question["interaction_id"]);
     of_another_session["session_id"] = json!(OTHER_SESSION);
     assert_eq!(respond(&mut client, &of_another_session)["error"]["code"], -32009);
-    assert_eq!(server.read("src/A.java"), SERVLET);
+    assert_eq!(server.read("src/A.java"), JAVA_FILE);
 }
 
 #[test]
 fn a_second_answer_is_answered_with_32010() {
-    let (server, mut client) = servlet();
+    let (server, mut client) = stdio_with_file();
     let id = client.generate(&["servlet-import"]);
     let question = client.approve(false);
     let response = client.answer(&question["interaction_id"], true);
@@ -92,12 +92,12 @@ fn a_second_answer_is_answered_with_32010() {
     client.response(id);
     let response = client.answer(&question["interaction_id"], true);
     assert_eq!(response["error"]["code"], -32010, "{response}");
-    assert_eq!(server.read("src/A.java"), SERVLET);
+    assert_eq!(server.read("src/A.java"), JAVA_FILE);
 }
 
 #[test]
 fn an_invalid_answer_is_answered_with_32011_and_the_question_stays_open() {
-    let (server, mut client) = servlet();
+    let (server, mut client) = stdio_with_file();
     let id = client.generate(&["servlet-import"]);
     let question = client.notification("user_interaction");
     for (kind, data, field) in [
@@ -124,7 +124,7 @@ fn an_invalid_answer_is_answered_with_32011_and_the_question_stays_open() {
     });
     assert_eq!(respond(&mut client, &choice)["result"]["status"], "processed");
     client.response(id);
-    assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
+    assert_eq!(server.read("src/A.java"), FIXED_JAVA_FILE);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn an_answer_without_the_id_of_a_question_is_answered_with_32602() {
 
 #[test]
 fn k26_silence_denies_and_sends_interaction_timeout_and_a_late_answer_gets_32010() {
-    let (server, mut client) = servlet_with(&["--interaction-timeout", "1"]);
+    let (server, mut client) = stdio_with_file_and(&["--interaction-timeout", "1"]);
     let id = client.generate(&["servlet-import"]);
     let question = client.notification("user_interaction");
     assert_eq!(question["timeout"], 1);
@@ -148,12 +148,12 @@ fn k26_silence_denies_and_sends_interaction_timeout_and_a_late_answer_gets_32010
     assert_eq!(event["message"], expected);
     assert_eq!(client.answer(&question["interaction_id"], true)["error"]["code"], -32010);
     assert_eq!(client.response(id)["result"]["status"], "completed");
-    assert_eq!(server.read("src/A.java"), SERVLET);
+    assert_eq!(server.read("src/A.java"), JAVA_FILE);
 }
 
 #[test]
 fn an_open_question_blocks_neither_another_session_nor_another_command() {
-    let server = servlet_on_socket();
+    let server = socket_with_file();
     let (mut one, mut two) = (server.connect(), server.connect());
     let waiting = one.generate(&["servlet-import"]);
     let question = one.notification("user_interaction");
@@ -164,12 +164,12 @@ fn an_open_question_blocks_neither_another_session_nor_another_command() {
     assert_eq!(one.call("kaiak/generate_fix", &fix(session, &["by-hand"]))["result"]["status"], "completed");
     one.answer(&question["interaction_id"], true);
     assert_eq!(one.response(waiting)["result"]["status"], "completed");
-    assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
+    assert_eq!(server.read("src/A.java"), FIXED_JAVA_FILE);
 }
 
 #[test]
 fn two_sessions_ask_at_once_and_each_answer_reaches_its_own_question() {
-    let server = servlet_on_socket();
+    let server = socket_with_file();
     server.put("src/a.properties", "old.name=1\n");
     let (mut one, mut two) = (server.connect(), server.connect());
     let first = one.generate(&["servlet-import"]);
@@ -180,13 +180,13 @@ fn two_sessions_ask_at_once_and_each_answer_reaches_its_own_question() {
     two.response(second);
     one.answer(&question["interaction_id"], true);
     one.response(first);
-    assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
+    assert_eq!(server.read("src/A.java"), FIXED_JAVA_FILE);
     assert_eq!(server.read("src/a.properties"), "old.name=1\n");
 }
 
 #[test]
 fn a_client_that_vanishes_while_its_question_is_open_releases_the_session() {
-    let server = servlet_on_socket();
+    let server = socket_with_file();
     let mut gone = server.connect();
     gone.generate(&["servlet-import"]);
     let question = gone.notification("user_interaction");
@@ -202,13 +202,13 @@ fn a_client_that_vanishes_while_its_question_is_open_releases_the_session() {
     };
     assert_eq!(deleted["result"]["status"], "deleted", "{deleted}");
     assert_eq!(client.answer(&question["interaction_id"], true)["error"]["code"], -32010);
-    assert_eq!(server.read("src/A.java"), SERVLET);
+    assert_eq!(server.read("src/A.java"), JAVA_FILE);
 }
 
 #[test]
 fn an_answer_after_the_client_has_left_is_not_applied() {
     for is_half_closed in [false, true] {
-        let server = servlet_on_socket();
+        let server = socket_with_file();
         let (mut gone, mut other) = (server.connect(), server.connect());
         gone.generate(&["servlet-import"]);
         let question = gone.notification("user_interaction");
@@ -222,13 +222,13 @@ fn an_answer_after_the_client_has_left_is_not_applied() {
         // The request of the client has ended, so its session can be used at once.
         let response = other.fix(&["by-hand"]);
         assert_eq!(response["result"]["status"], "completed", "{response}");
-        assert_eq!(server.read("src/A.java"), SERVLET);
+        assert_eq!(server.read("src/A.java"), JAVA_FILE);
     }
 }
 
 #[test]
 fn a_request_is_answered_with_32800_when_the_client_of_its_question_has_ended_its_input() {
-    let (mut server, mut client) = servlet();
+    let (mut server, mut client) = stdio_with_file();
     let id = client.generate(&["servlet-import"]);
     client.notification("user_interaction");
     client.close();
@@ -238,5 +238,5 @@ fn a_request_is_answered_with_32800_when_the_client_of_its_question_has_ended_it
         (&json!(-32800), &json!("client-left"))
     );
     assert!(server.wait().success());
-    assert_eq!(server.read("src/A.java"), SERVLET);
+    assert_eq!(server.read("src/A.java"), JAVA_FILE);
 }

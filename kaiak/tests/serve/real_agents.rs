@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::harness::{Client, FIXED_SERVLET, SERVLET, Server, command, contents, folder, start, temporary};
+use crate::harness::{Client, FIXED_JAVA_FILE, JAVA_FILE, Server, command, contents, folder, start, temporary};
 
 /// Returns the folder of the agents.
 fn installed() -> Option<PathBuf> {
@@ -65,7 +65,7 @@ fn run_agent(agent: Agent, agents: &Path, model: &Model, options: &[&str]) -> (S
     command.env("GEMINI_API_KEY", "stub").env("GOOGLE_GEMINI_BASE_URL", &model.url);
     command.env("OPENAI_API_KEY", "stub").env("OPENAI_BASE_URL", &model.url).env("OPENAI_MODEL", "m");
     let (server, client) = start(folder, command);
-    server.put("src/A.java", SERVLET);
+    server.put("src/A.java", JAVA_FILE);
     (server, client)
 }
 
@@ -87,7 +87,7 @@ fn run(agent: Agent, agents: &Path, approved: Option<bool>) -> (Server, Vec<Valu
 fn an_approved_edit_changes_the_file(agent: Agent) {
     let Some(agents) = installed() else { return };
     let (server, notifications, _) = run(agent, &agents, Some(true));
-    assert_eq!(server.read("src/A.java"), FIXED_SERVLET, "{notifications:#?}");
+    assert_eq!(server.read("src/A.java"), FIXED_JAVA_FILE, "{notifications:#?}");
     assert_eq!(contents(&notifications, "user_interaction").len(), 0, "the edit is asked once");
     let summary = contents(&notifications, "system").last().unwrap()["message"].clone();
     assert_eq!(summary, "1 of 1 incidents fixed, 0 not fixed", "{notifications:#?}");
@@ -99,7 +99,7 @@ fn a_denied_edit_and_silence_leave_every_byte(agent: Agent) {
     let Some(agents) = installed() else { return };
     for answer in [Some(false), None] {
         let (server, notifications, _) = run(agent, &agents, answer);
-        assert_eq!(server.read("src/A.java"), SERVLET);
+        assert_eq!(server.read("src/A.java"), JAVA_FILE);
         let statuses: Vec<_> =
             contents(&notifications, "tool_call").iter().map(|call| call["status"].clone()).collect();
         let expected = if answer.is_some() { "denied" } else { "timeout" };
@@ -118,7 +118,7 @@ fn a_cancelled_request_leaves_every_byte(agent: Agent) {
     client.close();
     while client.next().is_some() {}
     assert!(server.wait().success());
-    assert_eq!(server.read("src/A.java"), SERVLET);
+    assert_eq!(server.read("src/A.java"), JAVA_FILE);
     assert_eq!(fs::read_dir(server.folder.path().join("tmp")).unwrap().count(), 0);
 }
 

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::harness::{
-    OTHER_SESSION, SERVLET, SESSION, fix, incident, is_time, servlet, servlet_on_socket, servlet_with, stdio,
-    stdio_with,
+    JAVA_FILE, OTHER_SESSION, SESSION, fix, incident, is_time, socket_with_file, stdio, stdio_with, stdio_with_file,
+    stdio_with_file_and,
 };
 
 fn delete(session_id: &str, force: bool) -> Value {
@@ -82,7 +82,7 @@ fn k10_an_invalid_argument_is_answered_with_32602_and_its_field() {
 
 #[test]
 fn k14_k31_a_session_in_use_is_answered_with_32016_at_once_on_each_connection() {
-    let server = servlet_on_socket();
+    let server = socket_with_file();
     let (mut one, mut two) = (server.connect(), server.connect());
     let running = one.generate(&["servlet-import"]);
     let question = one.notification("user_interaction");
@@ -137,7 +137,7 @@ fn k18_an_unknown_session_is_not_deleted() {
 
 #[test]
 fn a_forced_deletion_answers_the_running_request_with_32004_and_the_source_file_is_unchanged() {
-    let server = servlet_on_socket();
+    let server = socket_with_file();
     let (mut one, mut two) = (server.connect(), server.connect());
     let running = one.generate(&["servlet-import"]);
     let question = one.notification("user_interaction");
@@ -147,13 +147,13 @@ fn a_forced_deletion_answers_the_running_request_with_32004_and_the_source_file_
     let error = json!({ "code": -32004, "message": "Session already terminated", "data": { "session_id": SESSION } });
     assert_eq!(response["error"], error);
     assert_eq!(two.answer(&question["interaction_id"], true)["error"]["code"], -32010);
-    assert_eq!(server.read("src/A.java"), SERVLET);
+    assert_eq!(server.read("src/A.java"), JAVA_FILE);
     assert_eq!(two.fix(&["by-hand"])["result"]["status"], "completed");
 }
 
 #[test]
 fn a_cancelled_request_is_answered_with_32800_and_releases_its_session() {
-    let (server, mut client) = servlet();
+    let (server, mut client) = stdio_with_file();
     let running = client.generate(&["servlet-import"]);
     let question = client.notification("user_interaction");
     client.notify("$/cancelRequest", &json!({ "id": running }));
@@ -166,12 +166,12 @@ fn a_cancelled_request_is_answered_with_32800_and_releases_its_session() {
     let request_id = &response["result"]["request_id"];
     assert!(notifications.iter().all(|notification| notification["params"]["request_id"] == *request_id));
     assert_eq!(client.answer(&question["interaction_id"], true)["error"]["code"], -32010);
-    assert_eq!(server.read("src/A.java"), SERVLET);
+    assert_eq!(server.read("src/A.java"), JAVA_FILE);
 }
 
 #[test]
 fn the_time_of_a_question_does_not_count_as_processing_time() {
-    let (_server, mut client) = servlet_with(&["--interaction-timeout", "2"]);
+    let (_server, mut client) = stdio_with_file_and(&["--interaction-timeout", "2"]);
     let mut argument = fix(SESSION, &["servlet-import"]);
     argument["options"] = json!({ "max_processing_time": 1 });
     let start = std::time::Instant::now();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::harness::{SESSION, contents, is_time, servlet};
+use crate::harness::{SESSION, contents, is_time, stdio_with_file};
 
 fn keys(value: &Value) -> Vec<&str> {
     value.as_object().unwrap().keys().map(String::as_str).collect()
@@ -12,7 +12,7 @@ fn keys(value: &Value) -> Vec<&str> {
 
 /// Runs a request whose notifications have each kind that rules can cause. Returns all messages up to the response.
 fn messages() -> (Vec<Value>, Value) {
-    let (_server, mut client) = servlet();
+    let (_server, mut client) = stdio_with_file();
     let id = client.generate(&["by-hand", "servlet-import"]);
     let question = client.wait_for(|message| message["method"] == "kaiak/stream/user_interaction");
     client.answer(&question["params"]["content"]["interaction_id"], true);
@@ -115,7 +115,7 @@ fn k24_a_proposal_has_a_unified_diff() {
 
 #[test]
 fn k27_progress_arrives_before_the_response_and_while_the_request_waits() {
-    let (_server, mut client) = servlet();
+    let (_server, mut client) = stdio_with_file();
     let id = client.generate(&["servlet-import"]);
     // The request waits for an answer, and its first notifications are here.
     let progress = client.notification("progress");

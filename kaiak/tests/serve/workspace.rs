@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use serde_json::{Value, json};
 
-use crate::harness::{FIXED_SERVLET, SERVLET, SESSION, contents, exists, fix, servlet, stdio, summary};
+use crate::harness::{FIXED_JAVA_FILE, JAVA_FILE, SESSION, contents, exists, fix, stdio, stdio_with_file, summary};
 
 fn with_uri(uri: &str) -> Value {
     let mut argument = fix(SESSION, &["servlet-import"]);
@@ -88,15 +88,15 @@ fn errors_and_summary(notifications: &[Value]) -> (Vec<&Value>, String) {
 
 #[test]
 fn an_excluded_path_and_a_path_of_no_regular_file_are_refused_before_the_first_change() {
-    let (server, mut client) = servlet();
-    server.put("target/T.java", SERVLET);
+    let (server, mut client) = stdio_with_file();
+    server.put("target/T.java", JAVA_FILE);
     fs::create_dir(server.workspace().join("folder.java")).unwrap();
     rustix::fs::mkfifoat(rustix::fs::CWD, server.workspace().join("pipe.java"), rustix::fs::Mode::RUSR).unwrap();
     for bad in ["target/T.java", "folder.java", "pipe.java"] {
         let response = client.call("kaiak/generate_fix", &with_uris(&["src/A.java", bad]));
         assert_eq!(response["error"]["code"], -32002, "{bad}: {response}");
         assert!(response["error"]["data"]["path"].as_str().unwrap().contains(bad), "{response}");
-        assert_eq!(server.read("src/A.java"), SERVLET, "{bad}");
+        assert_eq!(server.read("src/A.java"), JAVA_FILE, "{bad}");
     }
 }
 
@@ -105,10 +105,10 @@ fn a_file_that_becomes_a_link_before_its_turn_is_reported_and_the_others_are_fix
     let (server, mut client) = stdio();
     let paths = ["src/A.java", "src/B.java", "src/C.java"];
     for path in paths {
-        server.put(path, SERVLET);
+        server.put(path, JAVA_FILE);
     }
     let outside = server.folder.path().join("outside.java");
-    fs::write(&outside, SERVLET).unwrap();
+    fs::write(&outside, JAVA_FILE).unwrap();
     let mut argument = with_uris(&paths);
     argument["options"] = json!(null);
     let id = client.command("kaiak/generate_fix", &argument);
@@ -122,9 +122,9 @@ fn a_file_that_becomes_a_link_before_its_turn_is_reported_and_the_others_are_fix
     let (codes, summary) = errors_and_summary(&notifications);
     assert_eq!(codes, ["FILE_ACCESS_FAILED"]);
     assert_eq!(summary, "2 of 3 incidents fixed, 1 not fixed");
-    assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
-    assert_eq!(server.read("src/C.java"), FIXED_SERVLET);
-    assert_eq!(fs::read_to_string(outside).unwrap(), SERVLET);
+    assert_eq!(server.read("src/A.java"), FIXED_JAVA_FILE);
+    assert_eq!(server.read("src/C.java"), FIXED_JAVA_FILE);
+    assert_eq!(fs::read_to_string(outside).unwrap(), JAVA_FILE);
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_file_that_becomes_a_link_or_a_pipe_before_its_approval_is_answered_with_320
     for is_pipe in [false, true] {
         let (server, mut client) = stdio();
         for path in ["src/A.java", "src/B.java"] {
-            server.put(path, SERVLET);
+            server.put(path, JAVA_FILE);
         }
         let mut argument = with_uris(&["src/A.java", "src/B.java"]);
         argument["options"] = json!(null);
@@ -154,14 +154,14 @@ fn a_file_that_becomes_a_link_or_a_pipe_before_its_approval_is_answered_with_320
         let (codes, summary) = errors_and_summary(&notifications);
         assert_eq!(codes, ["FILE_MODIFICATION_FAILED"]);
         assert_eq!(summary, "1 of 2 incidents fixed, 1 not fixed");
-        assert_eq!(server.read("src/B.java"), FIXED_SERVLET);
+        assert_eq!(server.read("src/B.java"), FIXED_JAVA_FILE);
     }
 }
 
 #[test]
 fn a_file_of_an_incident_that_cannot_be_searched_is_reported() {
     let (server, mut client) = stdio();
-    let large = format!("{SERVLET}{}", "// x\n".repeat(600_000));
+    let large = format!("{JAVA_FILE}{}", "// x\n".repeat(600_000));
     for (path, content) in
         [("L.java", b"// \xe9\nimport javax.servlet.A;\n".as_slice()), ("N.java", b"\0"), ("G.java", large.as_bytes())]
     {
@@ -186,7 +186,7 @@ fn without_a_path_the_files_that_are_not_searched_are_named_once() {
     let (codes, summary) = errors_and_summary(&notifications);
     assert_eq!(codes, ["FILE_ACCESS_FAILED"]);
     assert_eq!(summary, "0 of 1 incidents fixed, 1 not fixed");
-    server.put("src/A.java", SERVLET);
+    server.put("src/A.java", JAVA_FILE);
     let mut argument = fix(SESSION, &["servlet-import", "servlet-import"]);
     argument["options"] = json!({ "auto_apply_safe_fixes": true });
     let id = client.command("kaiak/generate_fix", &argument);
@@ -194,16 +194,16 @@ fn without_a_path_the_files_that_are_not_searched_are_named_once() {
     let named: Vec<_> =
         notifications.iter().filter(|message| message.to_string().contains("not searched: L.java")).collect();
     assert_eq!(named.len(), 1, "{notifications:#?}");
-    assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
+    assert_eq!(server.read("src/A.java"), FIXED_JAVA_FILE);
 }
 
 #[test]
 fn a_change_that_cannot_succeed_is_reported_without_a_question() {
     let (server, mut client) = stdio();
-    let large = format!("{SERVLET}//{}\n", "x".repeat(2 * 1_048_576 - SERVLET.len() - 3));
+    let large = format!("{JAVA_FILE}//{}\n", "x".repeat(2 * 1_048_576 - JAVA_FILE.len() - 3));
     let control = format!("import javax.servlet.A; //{}\n", "\u{1}".repeat(2_000_000));
     for (content, is_read_only, action) in [
-        (SERVLET, true, "Allow writing, and request the fix again"),
+        (JAVA_FILE, true, "Allow writing, and request the fix again"),
         // The new name is longer, so the result has more than 2 MiB.
         (&large, false, "Fix this file by hand"),
         // In JSON, a control character needs six bytes, so the diff needs more than 10 MiB.

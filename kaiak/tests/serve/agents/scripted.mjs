@@ -97,6 +97,22 @@ const replacements = {
   },
 };
 
+/** Sends updates without a pause, until `isDone` returns true. */
+async function flood(isDone) {
+  const thought = { sessionUpdate: "agent_thought_chunk", content: { type: "text", text: "t" } };
+  const line = `${JSON.stringify({ jsonrpc: "2.0", method: "session/update", params: { update: thought } })}\n`;
+  const lines = line.repeat(500);
+  while (!isDone()) {
+    await new Promise((resolve) => process.stdout.write(lines, resolve));
+  }
+}
+
+/** Creates files without a pause, until this process is killed. */
+function writeForEver(number = 0) {
+  writeFileSync(`file${number}`, "of the agent");
+  setImmediate(writeForEver, number + 1);
+}
+
 const turns = {
   // Each turn records whether the copy has been restored, and then replaces something.
   ...Object.fromEntries(
@@ -171,6 +187,57 @@ const turns = {
       tool("t", "completed");
     }
   },
+  // The tool has a name and a diff.
+  async "named-with-diff"() {
+    const call = { toolCallId: "t", title: "Replace", kind: "edit", _meta: { toolName: "replace" }, content: [diff()] };
+    if (await permission(call)) {
+      writeFileSync(FILE, fixed());
+      tool("t", "completed");
+    }
+  },
+  // Shows one change, and makes another.
+  async "other-change"() {
+    tool("t", "pending", { title: "Edit A.java", kind: "edit", content: [diff()] });
+    const answer = permission({ toolCallId: "t", title: "Edit A.java", kind: "edit" });
+    const other = { ...diff(), newText: "class Other {}\n" };
+    tool("t", "in_progress", { content: [other] });
+    if (await answer) {
+      writeFileSync(FILE, other.newText);
+    }
+  },
+  // Shows a part of the file, and then writes this part as the whole file.
+  async "part-as-file"() {
+    const part = { type: "diff", path: FILE, oldText: "javax.servlet", newText: "jakarta.servlet" };
+    if (await permission({ toolCallId: "t", title: "Edit A.java", kind: "edit", content: [part] })) {
+      const written = await request("fs/write_text_file", { path: FILE, content: part.newText });
+      record(`write ${written.error ? "refused" : "written"}`);
+    }
+  },
+  // Writes many contents in one tool, and then asks.
+  async "writes-again"() {
+    tool("t", "pending", { title: "Write", kind: "edit" });
+    for (let number = 0; number < 150; number += 1) {
+      await request("fs/write_text_file", { path: "src/Large.java", content: `${number}`.padEnd(1_000_000, "x") });
+    }
+    await permission({ toolCallId: "t2", title: "Run", kind: "execute" });
+  },
+  async "many-large-files"() {
+    for (let number = 100; number < 180; number += 1) {
+      writeFileSync(`src/Large${number}.java`, "x".repeat(1_900_000));
+    }
+  },
+  // Sends updates without a pause, until a question is answered.
+  async "flood-and-ask"() {
+    let isAnswered = false;
+    permission({ toolCallId: "t", title: "Run", kind: "execute" }).then(() => (isAnswered = true));
+    await flood(() => isAnswered);
+  },
+  async "text-between-turns"() {
+    setTimeout(() => {
+      text("between turns");
+      record("sent between turns");
+    }, 500);
+  },
   async "always-only"() {
     await permission({ toolCallId: "t", title: "Run", kind: "execute" }, [ONCE[0]]);
   },
@@ -218,12 +285,7 @@ const turns = {
   async flood() {
     let isCancelled = false;
     cancelTurn = () => (isCancelled = true);
-    const thought = { sessionUpdate: "agent_thought_chunk", content: { type: "text", text: "t" } };
-    const line = `${JSON.stringify({ jsonrpc: "2.0", method: "session/update", params: { update: thought } })}\n`;
-    const lines = line.repeat(500);
-    while (!isCancelled) {
-      await new Promise((resolve) => process.stdout.write(lines, resolve));
-    }
+    await flood(() => isCancelled);
   },
   async "invalid-params"() {
     for (const method of ["fs/read_text_file", "fs/write_text_file"]) {
@@ -268,12 +330,19 @@ const methods = {
       process.stderr.write("no configuration\n");
       process.exit(1);
     }
+    if (behaviour === "slow-start" && !existsSync("fine")) {
+      record("initialize");
+      return new Promise(() => {});
+    }
     const authMethods = [{ id: "key", name: "An API key" }];
     return { protocolVersion: 1, agentCapabilities: {}, authMethods };
   },
   "session/new"(params) {
     record(`session/new ${JSON.stringify({ cwd: params.cwd === process.cwd(), servers: params.mcpServers })}`);
-    if (behaviour === "login") {
+    if (behaviour === "login-and-write") {
+      writeForEver();
+    }
+    if (behaviour.startsWith("login")) {
       throw { code: -32000, message: "Authentication required" };
     }
     if (behaviour === "early") {
