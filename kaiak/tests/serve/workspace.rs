@@ -70,7 +70,8 @@ fn only_files_that_the_patterns_select_are_changed() {
     assert_eq!(client.call("kaiak/generate_fix", &with_uri("other/A.java"))["error"]["code"], -32002);
 }
 
-/// Returns a request with one incident of `servlet-import` for each path. Fixes of low risk need no approval.
+/// Returns a request with one incident of `servlet-import` for each path. The request lets the server apply
+/// low-risk fixes without approval.
 fn with_uris(paths: &[&str]) -> Value {
     let mut argument = fix(SESSION, &vec!["servlet-import"; paths.len()]);
     for (index, path) in paths.iter().enumerate() {
@@ -87,7 +88,7 @@ fn errors_and_summary(notifications: &[Value]) -> (Vec<&Value>, String) {
 }
 
 #[test]
-fn an_excluded_path_and_a_path_of_no_regular_file_are_refused_before_the_first_change() {
+fn excluded_paths_and_paths_of_non_regular_files_are_refused_before_the_first_change() {
     let (server, mut client) = stdio_with_file();
     server.put("target/T.java", JAVA_FILE);
     fs::create_dir(server.workspace().join("folder.java")).unwrap();
@@ -128,7 +129,7 @@ fn a_file_that_becomes_a_link_before_its_turn_is_reported_and_the_others_are_fix
 }
 
 #[test]
-fn a_file_that_becomes_a_link_or_a_pipe_before_its_approval_is_answered_with_32012_after_the_others() {
+fn if_a_file_becomes_a_link_or_a_pipe_before_its_approval_the_others_are_fixed_and_the_request_fails_with_32012() {
     for is_pipe in [false, true] {
         let (server, mut client) = stdio();
         for path in ["src/A.java", "src/B.java"] {
@@ -159,15 +160,17 @@ fn a_file_that_becomes_a_link_or_a_pipe_before_its_approval_is_answered_with_320
 }
 
 #[test]
-fn a_file_of_an_incident_that_cannot_be_searched_is_reported() {
+fn an_incident_in_a_file_that_cannot_be_searched_is_reported() {
     let (server, mut client) = stdio();
     let large = format!("{JAVA_FILE}{}", "// x\n".repeat(600_000));
-    for (path, content) in
-        [("L.java", b"// \xe9\nimport javax.servlet.A;\n".as_slice()), ("N.java", b"\0"), ("G.java", large.as_bytes())]
-    {
+    for (path, content) in [
+        ("latin1.java", b"// \xe9\nimport javax.servlet.A;\n".as_slice()),
+        ("nul.java", b"\0"),
+        ("large.java", large.as_bytes()),
+    ] {
         fs::write(server.workspace().join(path), content).unwrap();
     }
-    for path in ["L.java", "N.java", "G.java", "missing.java", "missing/A.java"] {
+    for path in ["latin1.java", "nul.java", "large.java", "missing.java", "missing/A.java"] {
         let id = client.command("kaiak/generate_fix", &with_uris(&[path]));
         let (notifications, response) = client.run(id);
         assert_eq!(response["result"]["status"], "completed", "{response}");
@@ -178,9 +181,9 @@ fn a_file_of_an_incident_that_cannot_be_searched_is_reported() {
 }
 
 #[test]
-fn without_a_path_the_files_that_are_not_searched_are_named_once() {
+fn if_incidents_have_no_path_each_file_that_cannot_be_searched_is_named_once() {
     let (server, mut client) = stdio();
-    fs::write(server.workspace().join("L.java"), b"// \xe9\nimport javax.servlet.A;\n").unwrap();
+    fs::write(server.workspace().join("latin1.java"), b"// \xe9\nimport javax.servlet.A;\n").unwrap();
     let id = client.generate(&["servlet-import"]);
     let (notifications, _) = client.run(id);
     let (codes, summary) = errors_and_summary(&notifications);
@@ -192,7 +195,7 @@ fn without_a_path_the_files_that_are_not_searched_are_named_once() {
     let id = client.command("kaiak/generate_fix", &argument);
     let (notifications, _) = client.run(id);
     let named: Vec<_> =
-        notifications.iter().filter(|message| message.to_string().contains("not searched: L.java")).collect();
+        notifications.iter().filter(|message| message.to_string().contains("not searched: latin1.java")).collect();
     assert_eq!(named.len(), 1, "{notifications:#?}");
     assert_eq!(server.read("src/A.java"), FIXED_JAVA_FILE);
 }
@@ -204,7 +207,7 @@ fn a_change_that_cannot_succeed_is_reported_without_a_question() {
     let control = format!("import javax.servlet.A; //{}\n", "\u{1}".repeat(2_000_000));
     for (content, is_read_only, action) in [
         (JAVA_FILE, true, "Allow writing, and request the fix again"),
-        // The new name is longer, so the result has more than 2 MiB.
+        // `jakarta` is longer than `javax`, so the changed file has more than 2 MiB.
         (&large, false, "Fix this file by hand"),
         // In JSON, a control character needs six bytes, so the diff needs more than 10 MiB.
         (&control, false, "Fix this file by hand"),
