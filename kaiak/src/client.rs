@@ -33,7 +33,7 @@ pub(crate) fn has_left(client: &Client) -> bool {
 }
 
 /// Waits until the input of a client has ended.
-pub(crate) async fn leaving(client: &Client) {
+pub(crate) async fn until_left(client: &Client) {
     while !has_left(client) {
         tokio::time::sleep(CHECK_INTERVAL).await;
     }

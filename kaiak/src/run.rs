@@ -72,7 +72,7 @@ impl Run {
 
     /// Waits until the run has worked for `limit`. The time in which a question is open does not count, because the run
     /// waits for its client.
-    async fn worked(&self, limit: Duration) {
+    async fn worked_for(&self, limit: Duration) {
         let mut open = self.open_questions.subscribe();
         let mut left = limit;
         // The sender lives as long as this run, so `wait_for` does not fail.
@@ -113,7 +113,7 @@ impl Run {
             tokio::select! {
                 biased;
                 answer = answer => Some(answer),
-                () = client::leaving(client) => None,
+                () = client::until_left(client) => None,
             }
         };
         match self.until_stopped(answer).await.flatten() {
@@ -183,8 +183,15 @@ pub(crate) async fn generate_fix(
     if server.is_ending() {
         return Err(server_ends());
     }
-    let session = server.sessions.get_or_create(&request.session_id)?;
-    let lease = session.acquire(&context).await?;
+    let (session, lease) = loop {
+        let session = server.sessions.get_or_create(&request.session_id)?;
+        let lease = session.acquire(&context).await?;
+        // While this request waited for the end of an earlier request, the start of its agent may have failed. The
+        // session was removed then.
+        if server.sessions.contains(&session) {
+            break (session, lease);
+        }
+    };
     let mut guard = StopOnDrop { session: Arc::clone(&session), is_armed: true };
     let request_id = format!("req-{}", Uuid::new_v4());
     let session_id = request.session_id.as_str().to_owned();
@@ -233,7 +240,7 @@ async fn run_until_deadline(server: &Server, run: &Run, lease: &Lease) -> Result
         // a timer without budget is never ready.
         biased;
         () = run.stopped() => None,
-        () = run.worked(limit) => {
+        () = run.worked_for(limit) => {
             lease.session.stop(Stop::TimedOut);
             None
         }
@@ -271,9 +278,7 @@ async fn work(server: &Server, run: &Run, lease: &Lease) -> Result<Outcome, Faul
         Some(agent) => agent,
         empty => {
             session.become_state(State::Creating);
-            let started = run.until_stopped(server.backend.start(run)).await;
-            let started = started.unwrap_or_else(|| Err(Fault::new(Code::RequestCancelled, Value::Null)));
-            match started {
+            match server.backend.start(run).await {
                 Ok(agent) => {
                     session.become_state(State::Ready);
                     empty.insert(agent)

@@ -74,7 +74,7 @@ pub(crate) struct Session {
     pub(crate) id: SessionId,
     /// The number of messages that the requests of the session have sent.
     pub(crate) messages: Arc<AtomicU64>,
-    /// `None` until the agent has started. While a request runs, it holds the [`Lease`] and this mutex.
+    /// `None` until the agent has started. A running request holds the [`Lease`] and this mutex.
     pub(crate) agent: tokio::sync::Mutex<Option<Box<dyn Agent>>>,
     inner: Mutex<Inner>,
     /// Changes when a request ends.
@@ -131,6 +131,11 @@ impl Sessions {
         if sessions.get(&key).is_some_and(|found| Arc::ptr_eq(found, session)) {
             sessions.remove(&key);
         }
+    }
+
+    /// Returns whether a session exists and was not removed.
+    pub(crate) fn contains(&self, session: &Arc<Session>) -> bool {
+        self.lock().get(&session.id.key()).is_some_and(|found| Arc::ptr_eq(found, session))
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<Session>> {

@@ -109,6 +109,13 @@ impl AgentProcess {
         Some(event)
     }
 
+    /// Drops the updates and requests that have arrived. The requests are answered as for a dropped sender.
+    pub(super) fn discard_events(&mut self) {
+        while let Ok(Queued { bytes, .. }) = self.events.try_recv() {
+            self.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        }
+    }
+
     /// Returns whether the agent has ended, or has closed its output.
     pub(super) fn has_ended(&self) -> bool {
         // The handlers of the link own the sender. They are dropped when the link ends.

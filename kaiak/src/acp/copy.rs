@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -29,8 +30,9 @@ pub(super) struct PrivateCopy {
 /// The changes of an agent in its copy.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
-    /// The proposals, and the errors of files of the workspace that have changed after they were copied.
-    pub(super) changes: Vec<Result<Proposal, WorkspaceError>>,
+    /// The files that the agent has changed, in the order of their paths. Files that it has removed follow all others.
+    /// Their contents may need much memory, so [`PrivateCopy::change_of`] reads one at a time.
+    pub(super) changed: Vec<RelativePath>,
     /// Changes that cannot be proposed, for example because the agent has replaced a file by a link.
     pub(super) refused: Vec<WorkspaceError>,
     /// New files, links and folders that the patterns of the workspace exclude.
@@ -43,7 +45,9 @@ impl PrivateCopy {
     /// # Errors
     /// If the folder cannot be created.
     pub(super) fn create() -> io::Result<Self> {
-        let folder = tempfile::Builder::new().prefix("kaiak-").tempdir()?;
+        // Without this mode, the umask decides which users can read the folder.
+        let private = fs::Permissions::from_mode(0o700);
+        let folder = tempfile::Builder::new().prefix("kaiak-").permissions(private).tempdir()?;
         let root = fs::canonicalize(folder.path())?;
         let files = Workspace::open_temporary(&root).map_err(io::Error::other)?;
         Ok(Self { folder: Mutex::new(Some(folder)), root, files, hashes: Mutex::default() })
@@ -63,7 +67,7 @@ impl PrivateCopy {
         let wanted = workspace.files(&mut problems)?;
         let mut hashes = self.hashes();
         hashes.clear();
-        self.files.retain(&wanted)?;
+        self.files.retain(&wanted, &mut 0)?;
         for path in wanted {
             match workspace.read(&path) {
                 Ok(content) => {
@@ -81,7 +85,7 @@ impl PrivateCopy {
         Ok(problems)
     }
 
-    /// Returns the changes of the agent, in the order of their paths. Deletions follow all others.
+    /// Returns the changes of the agent.
     ///
     /// # Errors
     /// If the copy cannot be read, or the agent has removed or replaced its folder.
@@ -111,26 +115,43 @@ impl PrivateCopy {
                 found.excluded.push(path.as_str().to_owned());
                 continue;
             }
-            let after = match self.files.read(path) {
-                Ok(after) if Some(hash(&after)) == known => continue,
-                Ok(after) => Some(after),
+            match self.files.read(path) {
+                Ok(after) if Some(hash(&after)) == known => {}
+                Ok(_) => found.changed.push(path.clone()),
                 // The agent has removed the file. Only files that were copied are proposed for deletion.
-                Err(error) if error.kind() == ErrorKind::NotFound && known.is_some() => None,
-                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                Err(error) if error.kind() == ErrorKind::NotFound && known.is_some() => deletions.push(path.clone()),
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
                 // In the place of the file or of one of its folders is, for example, a link.
-                Err(error) => {
-                    found.refused.push(error);
-                    continue;
-                }
-            };
-            let changes = if after.is_some() { &mut found.changes } else { &mut deletions };
-            let before = original(path, known, workspace);
-            changes.extend(before.map(|before| proposal(path, before, after)).transpose());
+                Err(error) => found.refused.push(error),
+            }
         }
-        found.changes.append(&mut deletions);
+        found.changed.append(&mut deletions);
         // In a folder that was removed, each file is missing.
         self.files.check_root()?;
         Ok(found)
+    }
+
+    /// Returns the proposal for a file that the agent has changed, or `None` if the file is now as it was copied.
+    ///
+    /// # Errors
+    /// If the file of the copy cannot be read, or that of the workspace is not as it was copied.
+    pub(super) fn change_of(
+        &self,
+        path: &RelativePath,
+        workspace: &Workspace,
+    ) -> Result<Option<Proposal>, WorkspaceError> {
+        let known = self.hashes().get(path).copied();
+        let after = match self.files.read(path) {
+            Ok(after) => Some(after),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                // In a folder that was removed, each file is missing.
+                self.files.check_root()?;
+                None
+            }
+            Err(error) => return Err(error),
+        };
+        let before = original(path, known, workspace)?;
+        Ok(proposal(path, before, after))
     }
 
     /// Applies a change to the workspace.
@@ -216,8 +237,8 @@ impl PrivateCopy {
         self.hashes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Removes the copy, or keeps it if `cleanup_files` is false. Waits for the end of
-    /// a comparison in another thread. Returns the number of removed files.
+    /// Removes the copy, or keeps it if `cleanup_files` is false. Waits for the end of a comparison in another thread.
+    /// Returns the number of removed files.
     pub(super) fn remove(&self, cleanup_files: bool) -> Cleanup {
         let _unused = self.hashes();
         let folder = self.folder.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -228,9 +249,13 @@ impl PrivateCopy {
             tracing::info!("the private copy {} is kept", path.display());
             return Cleanup::default();
         }
-        let removed = self.files.retain(&[]);
-        let errors = folder.close().err().map(|error| format!("{}: {error}", self.root.display()));
-        Cleanup { temp_files_removed: removed.unwrap_or_default(), errors: errors.into_iter().collect() }
+        let mut removed = 0;
+        let counted = self.files.check_root().and_then(|()| self.files.retain(&[], &mut removed));
+        let not_counted =
+            counted.err().map(|error| format!("some files of the private copy were not counted: {error}"));
+        // This call also removes the files that were not counted.
+        let not_removed = folder.close().err().map(|error| format!("{}: {error}", self.root.display()));
+        Cleanup { temp_files_removed: removed, errors: not_counted.into_iter().chain(not_removed).collect() }
     }
 }
 
@@ -295,13 +320,55 @@ mod tests {
         }
     }
 
+    #[test]
+    fn only_the_user_of_this_process_can_read_a_copy() {
+        let copy = PrivateCopy::create().unwrap();
+        assert_eq!(fs::metadata(copy.root()).unwrap().permissions().mode() & 0o7777, 0o700);
+    }
+
+    #[test]
+    fn files_that_were_removed_without_being_counted_are_an_error_of_the_cleanup() {
+        let copy = PrivateCopy::create().unwrap();
+        fs::remove_dir(&copy.root).unwrap();
+        fs::create_dir(&copy.root).unwrap();
+        fs::write(copy.root.join("file"), "of the agent").unwrap();
+        let Cleanup { temp_files_removed, errors } = copy.remove(true);
+        assert_eq!(temp_files_removed, 0);
+        assert!(matches!(&*errors, [error] if error.contains("were not counted")), "{errors:?}");
+        assert!(!copy.root.exists());
+    }
+
+    #[test]
+    fn the_change_of_a_file_is_read_when_it_is_proposed() {
+        let folder = TempDir::new().unwrap();
+        for name in ["a", "b", "c"] {
+            fs::write(folder.path().join(name), "old").unwrap();
+        }
+        let workspace = Workspace::open_default(folder.path()).unwrap();
+        let copy = PrivateCopy::create().unwrap();
+        copy.synchronize(&workspace).unwrap();
+        for name in ["a", "b"] {
+            fs::write(copy.root.join(name), "new").unwrap();
+        }
+        fs::remove_file(copy.root.join("c")).unwrap();
+        let changed = copy.changes(&workspace).unwrap().changed;
+        assert_eq!(changed.iter().map(RelativePath::as_str).collect::<Vec<_>>(), ["a", "b", "c"]);
+        let change = |index: usize| copy.change_of(changed.get(index).unwrap(), &workspace);
+        assert_eq!(change(0).unwrap().unwrap().after(), Some(b"new".as_slice()));
+        fs::write(copy.root.join("b"), "old").unwrap();
+        assert!(change(1).unwrap().is_none());
+        assert_eq!(change(2).unwrap().unwrap().operation, Operation::Delete);
+        // Without its folder, no file of the copy is proposed for deletion.
+        fs::remove_dir_all(&copy.root).unwrap();
+        assert!(change(2).is_err());
+    }
+
     /// The permissions of a folder do not apply to root, so the test becomes another user. On Linux, each thread has a
     /// user of its own.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_copy_is_restored_and_removed_after_an_agent_has_removed_its_permissions() {
         use std::fs::Permissions;
-        use std::os::unix::fs::PermissionsExt;
 
         let check = || {
             if rustix::process::geteuid().is_root() {

@@ -9,6 +9,7 @@ mod mcp;
 mod output_filter;
 mod prompt;
 mod questions;
+mod start;
 mod tools;
 mod turn;
 mod wire;
@@ -16,11 +17,11 @@ mod wire;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use portway::{CallError, Client};
 use serde_json::{Value, json};
 
 use self::client::AgentProcess;
 use self::copy::{Changes, PrivateCopy};
+use self::start::{StartError, start_session};
 use self::turn::{Turn, TurnEnd};
 use self::wire::Initialized;
 use crate::backend::{
@@ -35,7 +36,7 @@ use crate::protocol::Incident;
 use crate::rules::Proposal;
 use crate::run::{Answer, Run};
 use crate::stream::{Content, InteractionKind, Level, check_size};
-use crate::workspace::{Workspace, WorkspaceError};
+use crate::workspace::{RelativePath, Workspace, WorkspaceError};
 
 /// Starts an agent for each session.
 #[derive(Debug)]
@@ -98,18 +99,28 @@ impl AcpAgent {
         let copy = PrivateCopy::create()
             .map_err(|error| Fault::reason(Code::SessionCreationFailed, "no-private-copy", error.to_string()))?;
         let copy = Arc::new(copy);
-        synchronize(run, &copy, &open_workspace(&run.configuration).await?).await?;
+        let copied = async { synchronize(run, &copy, &open_workspace(&run.configuration).await?).await };
+        run.until_stopped(copied).await.unwrap_or_else(|| Err(cancelled()))?;
         let failed = |reason: &str, details: String| Fault::reason(Code::AgentInitializationFailed, reason, details);
         let process = AgentProcess::start(program, arguments, copy.root())
             .map_err(|error| failed("not-started", error.to_string()))?;
-        let started = start_session(&process, &copy, run).await;
-        let (initialized, session_id) = match started {
-            Ok(started) => started,
-            Err(StartError::Exited) => return Err(failed("agent-exited", process.exit_details().await)),
-            Err(StartError::Other(reason, details)) => return Err(failed(reason, details)),
+        let started = tokio::time::timeout(START_TIMEOUT, start_session(&process, &copy, run));
+        let started = run.until_stopped(started).await;
+        let fault = match started {
+            Some(Ok(Ok((initialized, session_id)))) => {
+                let (configuration, excluded) = (Arc::clone(&run.configuration), BTreeSet::new());
+                return Ok(Self { process, initialized, session_id, copy, configuration, usable: true, excluded });
+            }
+            Some(Ok(Err(StartError::Exited))) => failed("agent-exited", process.exit_details().await),
+            Some(Ok(Err(StartError::Other(reason, details)))) => failed(reason, details),
+            Some(Err(_)) => {
+                let seconds = START_TIMEOUT.as_secs();
+                failed("timeout", format!("the agent must start within {seconds} s, and has not started"))
+            }
+            None => cancelled(),
         };
-        let (configuration, excluded) = (Arc::clone(&run.configuration), BTreeSet::new());
-        Ok(Self { process, initialized, session_id, copy, configuration, usable: true, excluded })
+        end(process, copy, true).await;
+        Err(fault)
     }
 
     async fn fix_all(&mut self, run: &Run) -> Result<Outcome, Fault> {
@@ -170,6 +181,10 @@ impl AcpAgent {
             error(run, "FILE_ACCESS_FAILED", message, problem.to_string(), problem.remedy()).await;
             return Ok(Fixed::No);
         }
+        // A cancellation before the prompt would not stop the turn.
+        if run.is_stopped() {
+            return Err(cancelled());
+        }
         let prompt = prompt::prompt(&run.request, incident, workspace);
         let turn = Turn::new(run, &self.copy, workspace);
         let ended = turn.run(&mut self.process, &self.session_id, prompt, &mut self.usable).await;
@@ -194,13 +209,18 @@ impl AcpAgent {
                 false
             }
         };
-        let Changes { changes, refused, excluded } = self.changes(workspace).await?;
+        let Changes { changed, refused, excluded } = self.changes(workspace).await?;
         self.report_excluded(run, excluded).await;
         report_refused(run, &refused).await;
-        let (total, mut applied, mut is_equal) = (changes.len() + refused.len(), 0, refused.is_empty());
-        for change in changes {
-            let is_applied = match change {
-                Ok(change) => match self.apply(run, workspace, &end, &change, failed_files).await {
+        let (mut total, mut applied, mut is_equal) = (changed.len() + refused.len(), 0, refused.is_empty());
+        for path in changed {
+            let is_applied = match self.change_of(workspace, path).await? {
+                // A process of the agent has undone its change.
+                Ok(None) => {
+                    total -= 1;
+                    continue;
+                }
+                Ok(Some(change)) => match self.apply(run, workspace, &end, change, failed_files).await {
                     Ok(is_applied) => is_applied,
                     Err(fault) => {
                         if applied > 0 {
@@ -232,18 +252,20 @@ impl AcpAgent {
     async fn apply(
         &mut self,
         run: &Run,
-        workspace: &Workspace,
+        workspace: &Arc<Workspace>,
         end: &TurnEnd,
-        change: &Proposal,
+        change: Proposal,
         failed_files: &mut FailedFiles,
     ) -> Result<bool, Fault> {
-        if let Err(problem) = workspace.check(change).and_then(|()| check_size(change)) {
+        let change = Arc::new(change);
+        let (target, checked) = (Arc::clone(workspace), Arc::clone(&change));
+        if let Err(problem) = blocking(move || target.check(&checked).and_then(|()| check_size(&checked))).await? {
             report_failed(run, &problem).await;
-            self.restore(change)?;
+            self.restore(change).await?;
             return Ok(false);
         }
         let permission = run.configuration.permissions.tool_permissions.of(None, tool::WRITE_FILE);
-        let was_approved = permission == Permission::Approve && end.is_approved(change);
+        let was_approved = permission == Permission::Approve && end.is_approved(&change);
         let approved = was_approved
             || match permission {
                 Permission::Deny => {
@@ -252,21 +274,22 @@ impl AcpAgent {
                     error(run, "TOOL_DENIED", message, details, "Allow the tool write_file").await;
                     false
                 }
-                permission => propose(run, change, permission == Permission::Approve).await?,
+                permission => propose(run, &change, permission == Permission::Approve).await?,
             };
         if run.is_stopped() {
             return Err(cancelled());
         }
         if !approved {
-            self.restore(change)?;
+            self.restore(change).await?;
             return Ok(false);
         }
-        match self.copy.apply(workspace, change) {
+        let (copy, target, approved) = (Arc::clone(&self.copy), Arc::clone(workspace), Arc::clone(&change));
+        match blocking(move || copy.apply(&target, &approved)).await? {
             Ok(()) => Ok(true),
             Err(problem) => {
                 report_failed(run, &problem).await;
                 failed_files.push(problem);
-                self.restore(change)?;
+                self.restore(change).await?;
                 Ok(false)
             }
         }
@@ -276,8 +299,9 @@ impl AcpAgent {
     ///
     /// # Errors
     /// -32603 if the file cannot be restored. The next request then starts the agent again, with a new copy.
-    fn restore(&mut self, change: &Proposal) -> Result<(), Fault> {
-        self.copy.restore(change).map_err(|error| self.lost_copy(&error))
+    async fn restore(&mut self, change: Arc<Proposal>) -> Result<(), Fault> {
+        let copy = Arc::clone(&self.copy);
+        blocking(move || copy.restore(&change)).await?.map_err(|error| self.lost_copy(&error))
     }
 
     fn lost_copy(&mut self, error: &WorkspaceError) -> Fault {
@@ -289,6 +313,16 @@ impl AcpAgent {
     async fn changes(&mut self, workspace: &Arc<Workspace>) -> Result<Changes, Fault> {
         let (copy, workspace) = (Arc::clone(&self.copy), Arc::clone(workspace));
         blocking(move || copy.changes(&workspace)).await?.map_err(|error| self.lost_copy(&error))
+    }
+
+    /// Returns the proposal for a file that the agent has changed, see [`PrivateCopy::change_of`].
+    async fn change_of(
+        &mut self,
+        workspace: &Arc<Workspace>,
+        path: RelativePath,
+    ) -> Result<Result<Option<Proposal>, WorkspaceError>, Fault> {
+        let (copy, workspace) = (Arc::clone(&self.copy), Arc::clone(workspace));
+        blocking(move || copy.change_of(&path, &workspace)).await
     }
 
     /// Reports new files of the agent that never reach the workspace, each at the first comparison that finds it.
@@ -331,74 +365,17 @@ impl Agent for AcpAgent {
                 let params = json!({ "sessionId": session_id });
                 let _ = process.client.call::<Value>("session/close", &params).timeout(CLOSE_TIMEOUT).await;
             }
-            process.end().await;
-            let failed = format!("{}: the removal failed", copy.root().display());
-            let removed = blocking(move || copy.remove(cleanup_files)).await;
-            removed.unwrap_or_else(|_| Cleanup { temp_files_removed: 0, errors: vec![failed] })
+            end(process, copy, cleanup_files).await
         })
     }
 }
 
-/// The reason why an agent did not start.
-enum StartError {
-    Exited,
-    /// The member `reason`, and the details.
-    Other(&'static str, String),
-}
-
-impl StartError {
-    fn from_call(error: CallError, initialized: &Initialized) -> Self {
-        match error {
-            CallError::Remote(error) if error.code.value() == wire::AUTHENTICATION_REQUIRED => {
-                let methods = initialized.auth_methods.join(", ");
-                Self::Other("login-required", format!("{}; log in with the agent itself: {methods}", error.message))
-            }
-            CallError::Remote(error) => Self::Other("agent-error", error.to_string()),
-            CallError::TimedOut => {
-                Self::Other("timeout", format!("the agent did not start within {} s", START_TIMEOUT.as_secs()))
-            }
-            _ => Self::Exited,
-        }
-    }
-}
-
-/// Initializes the agent, and creates its session.
-async fn start_session(
-    process: &AgentProcess,
-    copy: &PrivateCopy,
-    run: &Run,
-) -> Result<(Initialized, String), StartError> {
-    let client = process.client.clone().with_timeout(START_TIMEOUT);
-    let none = Initialized::default();
-    let initialized = client.call::<Value>("initialize", &wire::initialize()).await;
-    let initialized = initialized.map_err(|error| StartError::from_call(error, &none))?;
-    let initialized = Initialized::read(&initialized);
-    let servers = run.configuration.tools.custom_tools.iter().filter_map(|tool| mcp::server(tool).ok());
-    let servers: Vec<Value> = servers.filter(|server| initialized.has_sse || server.get("type").is_none()).collect();
-    let params = json!({ "cwd": copy.root(), "mcpServers": servers });
-    let session = client.call::<Value>("session/new", &params).await;
-    let session = session.map_err(|error| StartError::from_call(error, &initialized))?;
-    let no_id = || StartError::Other("agent-error", "session/new returned no sessionId".to_owned());
-    let session_id = wire::text(&session, "sessionId").ok_or_else(no_id)?;
-    if let Some(model) = &run.configuration.model.model {
-        select_model(&client, &session, &session_id, model, run).await;
-    }
-    Ok((initialized, session_id))
-}
-
-/// Selects the configured model, if the agent offers it.
-async fn select_model(client: &Client, session: &Value, session_id: &str, model: &str, run: &Run) {
-    let option = wire::model_option(session).filter(|option| option.values.iter().any(|value| value == model));
-    let problem = match option {
-        None => Some("the agent does not offer it".to_owned()),
-        Some(option) => {
-            let params = json!({ "sessionId": session_id, "configId": option.id, "value": model });
-            client.call::<Value>("session/set_config_option", &params).await.err().map(|error| error.to_string())
-        }
-    };
-    if let Some(problem) = problem {
-        run.stream.system(Level::Warning, "acp", format!("model.model has no effect: {problem}")).await;
-    }
+/// Ends an agent. Then removes its private copy, in which it can write no more.
+async fn end(process: AgentProcess, copy: Arc<PrivateCopy>, cleanup_files: bool) -> Cleanup {
+    process.end().await;
+    let failed = format!("{}: the removal failed", copy.root().display());
+    let removed = blocking(move || copy.remove(cleanup_files)).await;
+    removed.unwrap_or_else(|_| Cleanup { temp_files_removed: 0, errors: vec![failed] })
 }
 
 /// Makes the copy equal to the workspace. Reports the files that the agent cannot see.

@@ -1,7 +1,5 @@
 //! The prompt of a turn.
 
-use serde_json::Value;
-
 use crate::protocol::{FixRequest, Incident};
 use crate::workspace::Workspace;
 
@@ -29,9 +27,9 @@ pub(super) fn prompt(request: &FixRequest, incident: &Incident, workspace: &Work
         add("Target technology", context.target_technology.as_deref().unwrap_or_default());
         add("Hints", &context.migration_hints.join("; "));
         add("Constraints", &context.constraints.join("; "));
-        let preferences =
-            if context.preferences == Value::Null { String::new() } else { context.preferences.to_string() };
-        add("Preferences", &preferences);
+        if context.preferences.as_object().is_some_and(|preferences| !preferences.is_empty()) {
+            add("Preferences", &context.preferences.to_string());
+        }
     }
     lines.push("Change only what this incident needs.".to_owned());
     if !request.options.include_explanations {

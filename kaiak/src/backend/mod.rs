@@ -24,7 +24,7 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// Returns a warning for each member of the configuration that the agents of this backend cannot honour.
     fn warnings(&self, request: &ConfigureRequest) -> Vec<String>;
 
-    /// Starts the agent of a session.
+    /// Starts the agent of a session. After [`Run::stopped`] has completed, this method must soon return.
     ///
     /// # Errors
     /// -32006 if the agent cannot start, -32001 if another part of the session cannot be created, and -32002 if the
@@ -197,7 +197,7 @@ pub(crate) fn cancelled() -> Fault {
 
 /// Returns the error -32015 for a limit of the configuration.
 pub(crate) fn exhausted(field: &str, max: u64) -> Fault {
-    let details = format!("the request needs more than {max}; `kaiak/configure` can set another maximum");
+    let details = format!("the request needs more than {field} allows, which is {max}; configure a larger number");
     Fault::new(Code::ResourceExhausted, json!({ "field": field, "limit": max, "details": details }))
 }
 

@@ -4,7 +4,7 @@
 //! for a folder, and these functions restore them.
 
 use std::collections::BTreeSet;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, chmodat, fchmod, fstat, mkdirat, openat, renameat, statat, unlinkat};
@@ -34,17 +34,17 @@ impl Workspace {
         Ok(())
     }
 
-    /// Removes all entries except the regular files `kept` and their folders. Returns the number of removed entries
-    /// that were not folders.
+    /// Removes all entries except the regular files `kept` and their folders. Adds the number of removed entries that
+    /// were not folders to `removed`, also before an error.
     ///
     /// # Errors
     /// If a folder cannot be read, or an entry cannot be removed.
-    pub(crate) fn retain(&self, kept: &[RelativePath]) -> Result<u64, WorkspaceError> {
+    pub(crate) fn retain(&self, kept: &[RelativePath], removed: &mut u64) -> Result<(), WorkspaceError> {
         let files: BTreeSet<&str> = kept.iter().map(RelativePath::as_str).collect();
         let ends = files.iter().flat_map(|path| path.match_indices('/').map(|(end, _)| path.get(..end)));
         let folders: BTreeSet<&str> = ends.flatten().collect();
         let root = self.writable_root().map_err(|error| removal_failed(".", error))?;
-        self.retain_in(&root, "", &files, &folders)
+        self.retain_in(&root, "", &files, &folders, removed)
     }
 
     fn retain_in(
@@ -53,8 +53,8 @@ impl Workspace {
         path: &str,
         files: &BTreeSet<&str>,
         folders: &BTreeSet<&str>,
-    ) -> Result<u64, WorkspaceError> {
-        let mut removed = 0;
+        removed: &mut u64,
+    ) -> Result<(), WorkspaceError> {
         for (name, kind) in entries(folder).map_err(|error| removal_failed(path, error))? {
             // The path is only compared with paths in UTF-8.
             let child = if path.is_empty() {
@@ -65,13 +65,13 @@ impl Workspace {
             let is_utf8 = name.to_str().is_ok();
             if kind == FileType::Directory && is_utf8 && folders.contains(&*child) {
                 let opened = open_writable(folder, &name).map_err(|error| removal_failed(&child, error))?;
-                removed += self.retain_in(&opened, &child, files, folders)?;
+                self.retain_in(&opened, &child, files, folders, removed)?;
             } else if kind != FileType::RegularFile || !is_utf8 || !files.contains(&*child) {
-                removed +=
-                    self.remove_entry(folder.as_fd(), name, kind).map_err(|error| removal_failed(&child, error))?;
+                self.remove_entry(folder.as_fd(), name, kind, removed)
+                    .map_err(|error| removal_failed(&child, error))?;
             }
         }
-        Ok(removed)
+        Ok(())
     }
 
     /// Removes the entry at a path: a file, a link, or a folder with its content. An entry in the place of one of its
@@ -92,18 +92,23 @@ impl Workspace {
         }
         let Some(kind) = kind_of(&folder, name).map_err(failed)? else { return Ok(()) };
         let name = CString::new(name).map_err(|_| failed(Errno::INVAL))?;
-        self.remove_entry(folder.as_fd(), name, kind).map(drop).map_err(failed)
+        self.remove_entry(folder.as_fd(), name, kind, &mut 0).map_err(failed)
     }
 
-    /// Removes an entry. Returns the number of removed entries that were not folders.
+    /// Removes an entry. Adds the number of removed entries that were not folders to `removed`.
     ///
     /// The folders in a folder are moved to the root, and are then emptied one after the other. So neither the number
     /// of open descriptors nor the length of a path depends on the depth of the folders.
-    fn remove_entry(&self, folder: BorrowedFd<'_>, name: CString, kind: FileType) -> Result<u64, Errno> {
+    fn remove_entry(
+        &self,
+        folder: BorrowedFd<'_>,
+        name: CString,
+        kind: FileType,
+        removed: &mut u64,
+    ) -> Result<(), Errno> {
         if kind != FileType::Directory {
-            return unlinkat(folder, &name, AtFlags::empty()).map(|()| 1);
+            return unlink(folder, &name, removed);
         }
-        let mut removed = 0;
         let mut moved: Vec<String> = self.move_or_remove_folder(folder, &name)?.into_iter().collect();
         while let Some(next) = moved.pop() {
             let opened = open_writable(&self.folder, &*next)?;
@@ -111,13 +116,12 @@ impl Workspace {
                 if kind == FileType::Directory {
                     moved.extend(self.move_or_remove_folder(opened.as_fd(), &name)?);
                 } else {
-                    unlinkat(&opened, &name, AtFlags::empty())?;
-                    removed += 1;
+                    unlink(opened.as_fd(), &name, removed)?;
                 }
             }
             unlinkat(&self.folder, &*next, AtFlags::REMOVEDIR)?;
         }
-        Ok(removed)
+        Ok(())
     }
 
     /// Removes an empty folder. Moves another folder to the root, and returns its new name.
@@ -191,6 +195,16 @@ fn kind_of(folder: &OwnedFd, name: &str) -> Result<Option<FileType>, Errno> {
         Err(Errno::NOENT) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Removes an entry that is not a folder. It is not an error if a process of the agent has removed it already.
+fn unlink(folder: BorrowedFd<'_>, name: &CStr, removed: &mut u64) -> Result<(), Errno> {
+    match unlinkat(folder, name, AtFlags::empty()) {
+        Ok(()) => *removed += 1,
+        Err(Errno::NOENT) => {}
+        Err(error) => return Err(error),
+    }
+    Ok(())
 }
 
 fn removal_failed(path: &str, error: Errno) -> WorkspaceError {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{FIXED_SERVLET, SERVLET, SESSION, agent, agent_program, copies, has_node, log, wait_until};
+use crate::harness::{FIXED_JAVA_FILE, JAVA_FILE, SESSION, agent, agent_program, copies, has_node, log, wait_until};
 use crate::processes::{children, descriptors, exists, is_running, kill, snapshot};
 use crate::programs::{has_sdk_agent, sdk_agent};
 
@@ -12,7 +12,7 @@ fn an_agent_that_is_killed_while_idle_is_started_again_by_the_next_request() {
         return;
     }
     let (server, mut client) = agent_program(&sdk_agent(), &["client", "asks"], &[]);
-    server.put("src/A.java", SERVLET);
+    server.put("src/A.java", JAVA_FILE);
     let id = client.generate(&["servlet-import"]);
     client.approve(false);
     client.response(id);
@@ -26,7 +26,7 @@ fn an_agent_that_is_killed_while_idle_is_started_again_by_the_next_request() {
     client.approve(true);
     let (_, response) = client.run(id);
     assert_eq!(response["result"]["status"], "completed", "{response}");
-    assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
+    assert_eq!(server.read("src/A.java"), FIXED_JAVA_FILE);
     assert_eq!(log(&server).matches("pid ").count(), 2, "{}", log(&server));
     assert_eq!(children(server.process.id()).len(), 1);
     assert_eq!(copies(&server), 1, "the copy of the killed agent is removed");

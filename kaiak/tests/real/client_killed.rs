@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::example_client::{project, start_client};
 use crate::harness::{
-    SERVLET, SESSION, Server, command, fix, folder, has_node, listen, log_path, temporary, wait_until,
+    JAVA_FILE, SESSION, Server, command, fix, folder, has_node, listen, log_path, temporary, wait_until,
 };
 use crate::processes::{children, descriptors, entries, exists, is_running, kill, snapshot};
 use crate::programs::{has_example_client, has_sdk_agent, sdk_agent};
@@ -54,7 +54,7 @@ fn the_kill_of_a_client_on_standard_streams_ends_the_server_and_its_agent_and_ch
 /// Starts a server on a socket, in a workspace with one Java file.
 fn server(is_agent: bool) -> Server {
     let folder = folder();
-    std::fs::write(folder.path().join("workspace/src/A.java"), SERVLET).unwrap();
+    std::fs::write(folder.path().join("workspace/src/A.java"), JAVA_FILE).unwrap();
     let path = folder.path().join("kaiak.sock");
     let mut command = command(&folder);
     command.args(["serve", "--socket"]).arg(&path).args(backend(&folder, is_agent)).env("TMPDIR", temporary(&folder));

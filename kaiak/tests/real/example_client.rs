@@ -10,7 +10,7 @@ use std::thread;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use crate::harness::{SERVLET, command, folder, wait_until};
+use crate::harness::{JAVA_FILE, command, folder, wait_until};
 use crate::processes::{children, kill};
 use crate::programs::{example_client, has_example_client};
 
@@ -33,7 +33,7 @@ impl Drop for RunningClient {
 pub(crate) fn project() -> (TempDir, PathBuf, PathBuf) {
     let folder = folder();
     let workspace = folder.path().join("workspace");
-    fs::write(workspace.join("src/A.java"), SERVLET).unwrap();
+    fs::write(workspace.join("src/A.java"), JAVA_FILE).unwrap();
     let incidents = find(&folder);
     (folder, workspace, incidents)
 }
@@ -109,7 +109,7 @@ fn a_server_that_is_killed_while_a_question_is_open_ends_the_client_with_a_messa
     kill(server);
     let (code, output, errors) = client.wait();
     assert_eq!((code, errors.trim()), (Some(1), "the server has ended before its response"), "{output}");
-    assert_eq!(fs::read_to_string(folder.path().join("workspace/src/A.java")).unwrap(), SERVLET);
+    assert_eq!(fs::read_to_string(folder.path().join("workspace/src/A.java")).unwrap(), JAVA_FILE);
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn a_server_that_is_stopped_while_a_question_is_open_ends_the_client_with_a_mess
     let (code, output, errors) = client.wait();
     assert_eq!(code, Some(1), "{output}\n{errors}");
     assert!(!errors.is_empty() && !errors.contains("    at "), "{errors}");
-    assert_eq!(fs::read_to_string(folder.path().join("workspace/src/A.java")).unwrap(), SERVLET);
+    assert_eq!(fs::read_to_string(folder.path().join("workspace/src/A.java")).unwrap(), JAVA_FILE);
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn ctrl_c_ends_the_client_and_its_server_and_changes_nothing() {
     let (code, output, errors) = client.wait();
     assert_eq!((code, &*errors), (Some(130), ""), "{output}");
     wait_until(|| !crate::processes::is_running(server));
-    assert_eq!(fs::read_to_string(folder.path().join("workspace/src/A.java")).unwrap(), SERVLET);
+    assert_eq!(fs::read_to_string(folder.path().join("workspace/src/A.java")).unwrap(), JAVA_FILE);
 }
 
 /// A terminal sends SIGINT to the client and to its server at once.
@@ -158,7 +158,7 @@ fn ctrl_c_in_a_terminal_ends_the_client_even_if_the_server_ends_first() {
     let is_expected = matches!(status.unwrap().code(), Some(1 | 130));
     assert!(is_expected && !errors.contains("    at "), "{status:?}: {output}\n{errors}");
     wait_until(|| !crate::processes::is_running(server));
-    assert_eq!(fs::read_to_string(folder.path().join("workspace/src/A.java")).unwrap(), SERVLET);
+    assert_eq!(fs::read_to_string(folder.path().join("workspace/src/A.java")).unwrap(), JAVA_FILE);
 }
 
 #[test]
@@ -206,5 +206,5 @@ fn the_client_waits_for_the_socket_of_a_server_that_starts_after_it() {
     server.kill().unwrap();
     server.wait().unwrap();
     assert_eq!((code, &*errors), (Some(0), ""), "{output}");
-    assert!(output.contains("completed: 1 incidents"), "{output}");
+    assert!(output.contains("completed: 1 incident\n"), "{output}");
 }

@@ -7,8 +7,8 @@ use crate::harness::{Client, Server, agent_program, contents, copies, log, wait_
 use crate::processes::{FileState, snapshot};
 use crate::programs::{has_sdk_agent, sdk_agent};
 
-const SERVLET: &str = "import javax.servlet.Filter;\r\n\r\nclass A {}";
-const FIXED_SERVLET: &str = "import jakarta.servlet.Filter;\r\n\r\nclass A {}";
+const JAVA_FILE: &str = "import javax.servlet.Filter;\r\n\r\nclass A {}";
+const FIXED_JAVA_FILE: &str = "import jakarta.servlet.Filter;\r\n\r\nclass A {}";
 
 /// The ways in which the agent writes.
 const WRITES: [&str; 2] = ["client", "direct"];
@@ -16,7 +16,7 @@ const WRITES: [&str; 2] = ["client", "direct"];
 /// Starts the server with the agent, in a workspace with one Java file.
 fn agent(writes: &str, questions: &str, options: &[&str]) -> (Server, Client, Vec<FileState>) {
     let (server, client) = agent_program(&sdk_agent(), &[writes, questions], options);
-    server.put("src/A.java", SERVLET);
+    server.put("src/A.java", JAVA_FILE);
     server.put("pom.xml", "<project/>\n");
     let before = snapshot(&server.workspace());
     (server, client, before)
@@ -45,7 +45,7 @@ fn an_approved_edit_changes_only_its_file_and_is_asked_once() {
         let (notifications, response) = client.run(id);
         assert_eq!(response["result"]["status"], "completed", "{response}");
         assert_eq!(contents(&notifications, "user_interaction").len(), 0, "{writes}: {notifications:#?}");
-        assert_eq!(server.read("src/A.java"), FIXED_SERVLET, "{writes}");
+        assert_eq!(server.read("src/A.java"), FIXED_JAVA_FILE, "{writes}");
         let after = snapshot(&server.workspace());
         let is_other = |state: &&FileState| !state.0.ends_with("A.java");
         assert_eq!(after.len(), before.len());
@@ -110,7 +110,7 @@ fn a_cancelled_request_leaves_every_byte_and_a_usable_agent() {
         let id = client.generate(&["servlet-import"]);
         client.approve(true);
         assert_eq!(client.response(id)["result"]["status"], "completed");
-        assert_eq!(server.read("src/A.java"), FIXED_SERVLET);
+        assert_eq!(server.read("src/A.java"), FIXED_JAVA_FILE);
         assert_eq!(log(&server).matches("pid ").count(), 1, "the agent was not started again");
         end(server, client);
     }
@@ -131,7 +131,7 @@ fn a_write_without_a_permission_request_is_asked_and_reaches_the_file_only_after
             let (notifications, response) = client.run(id);
             assert_eq!(response["result"]["status"], "completed", "{response}");
             assert_eq!(contents(&notifications, "user_interaction").len(), 0, "{writes}: {notifications:#?}");
-            assert_eq!(server.read("src/A.java"), if approved { FIXED_SERVLET } else { SERVLET }, "{writes}");
+            assert_eq!(server.read("src/A.java"), if approved { FIXED_JAVA_FILE } else { JAVA_FILE }, "{writes}");
             if !approved {
                 assert_eq!(snapshot(&server.workspace()), before, "{writes}");
             }

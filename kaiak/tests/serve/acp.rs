@@ -3,15 +3,11 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::harness::{
-    FIXED_JAVA_FILE, JAVA_FILE, SESSION, agent, agent_with, contents, fix, has_node, log, summary, wait_until,
+    FIXED_JAVA_FILE, JAVA_FILE, SESSION, agent, agent_with, contents, fix, has_node, log, statuses, summary, wait_until,
 };
-
-fn statuses(notifications: &[Value]) -> Vec<&str> {
-    contents(notifications, "tool_call").iter().map(|content| content["status"].as_str().unwrap()).collect()
-}
 
 #[test]
 fn k21_the_parts_of_a_response_are_sent_and_then_the_whole_text_with_unknown_values_as_null() {
@@ -343,6 +339,23 @@ fn custom_tools_become_servers_of_the_session_and_unsupported_kinds_cause_warnin
     client.response(id);
     let expected = r#""servers":[{"args":["a"],"command":"c","env":[{"name":"K","value":"v"}],"name":"one"}]"#;
     assert!(log(&server).contains(expected), "{}", log(&server));
+}
+
+#[test]
+fn a_tool_of_the_type_sse_causes_a_warning_if_the_agent_does_not_support_it() {
+    if !has_node() {
+        return;
+    }
+    let (server, mut client) = agent("answer");
+    let tools = json!([{ "name": "one", "extension_type": "sse", "config": { "url": "http://127.0.0.1:1/" } }]);
+    let result = client.configure(&json!({ "tools": { "custom_tools": tools } }));
+    assert_eq!(result["warnings"], json!([]));
+    let id = client.generate(&["servlet-import"]);
+    let (notifications, _) = client.run(id);
+    let warning = "the custom tool one has no effect: the agent supports no tools of the type sse";
+    let is_warned = contents(&notifications, "system").iter().any(|system| system["message"] == warning);
+    assert!(is_warned, "{notifications:#?}");
+    assert!(log(&server).contains(r#""servers":[]"#), "{}", log(&server));
 }
 
 #[test]

@@ -56,6 +56,41 @@ fn an_agent_that_does_not_start_is_answered_with_32006_and_leaves_no_session() {
 }
 
 #[test]
+fn an_agent_that_does_not_start_is_ended_before_its_copy_is_removed() {
+    if !has_node() {
+        return;
+    }
+    let (server, mut client) = agent("login-and-write");
+    let id = client.generate(&["servlet-import"]);
+    let (_, response) = client.run(id);
+    assert_eq!(response["error"]["data"]["reason"], "login-required", "{response}");
+    assert_eq!(copies(&server), 0);
+}
+
+/// Both messages arrive together, so that the second request waits for the end of the first.
+#[test]
+fn a_request_that_follows_a_cancelled_start_runs_in_a_session_that_exists() {
+    if !has_node() {
+        return;
+    }
+    let (server, mut client) = agent("slow-start");
+    let first = client.generate(&["servlet-import"]);
+    wait_until(|| log(&server).contains("initialize"));
+    server.put("fine", "");
+    let cancel = json!({ "jsonrpc": "2.0", "method": "$/cancelRequest", "params": { "id": first } });
+    let params = json!({ "command": "kaiak/generate_fix", "arguments": [fix(SESSION, &["servlet-import"])] });
+    let second = json!({ "jsonrpc": "2.0", "id": 100, "method": "workspace/executeCommand", "params": params });
+    let frame = |message: String| format!("Content-Length: {}\r\n\r\n{message}", message.len());
+    client.send_bytes((frame(cancel.to_string()) + &frame(second.to_string())).as_bytes());
+    assert_eq!(client.response(first)["error"]["code"], -32800);
+    let response = client.response(100);
+    assert_eq!(response["result"]["status"], "completed", "{response}");
+    let deleted = client.call("kaiak/delete_session", &json!({ "session_id": SESSION }));
+    assert_eq!(deleted["result"]["status"], "deleted", "{deleted}");
+    assert_eq!(copies(&server), 0);
+}
+
+#[test]
 fn a_session_that_cannot_have_a_private_copy_is_answered_with_32001() {
     let folder = folder();
     let mut command = command(&folder);

@@ -478,3 +478,8 @@ pub(crate) fn contents<'a>(notifications: &'a [Value], name: &str) -> Vec<&'a Va
 pub(crate) fn summary(notifications: &[Value]) -> String {
     contents(notifications, "system").last().unwrap()["message"].as_str().unwrap().to_owned()
 }
+
+/// Returns the states of the tools of an agent, in the order of their notifications.
+pub(crate) fn statuses(notifications: &[Value]) -> Vec<&str> {
+    contents(notifications, "tool_call").iter().map(|content| content["status"].as_str().unwrap()).collect()
+}

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failed test is a panic")]
 
 mod acp;
+mod acp_approvals;
 mod acp_copy;
 mod acp_ends;
 mod command_line;

@@ -1,15 +1,17 @@
 //! The requests of an agent for files of its copy.
 
+use std::sync::Arc;
+
 use portway::{ErrorCode, RpcError};
 use serde_json::{Value, json};
 
-use super::{Answered, Approval, Turn};
+use super::{Answered, Approval, Turn, on_thread};
 use crate::acp::client::{ReadRequest, Reply, WriteRequest};
-use crate::acp::wire::{Diff, RESOURCE_NOT_FOUND};
+use crate::acp::wire::RESOURCE_NOT_FOUND;
 use crate::permission::{Permission, tool};
 use crate::run::Answer;
 use crate::stream::{Content, InteractionKind, ToolStatus};
-use crate::workspace::{ErrorKind, RelativePath};
+use crate::workspace::{ErrorKind, RelativePath, WorkspaceError};
 
 impl Turn<'_> {
     pub(super) async fn read(&mut self, request: ReadRequest, reply: Reply) {
@@ -46,18 +48,19 @@ impl Turn<'_> {
         answer: Answer,
     ) {
         let parameters = json!({ "file_path": path.as_str(), "line": request.line, "limit": request.limit });
-        let (status, response) = if answer == Answer::Approved {
-            match self.copy.read_text(path) {
+        let (status, response) = match answer {
+            Answer::Stopped => return,
+            Answer::Approved => match self.read_copy(path).await {
                 Ok(text) => (ToolStatus::Completed, Ok(json!({ "content": lines(&text, request) }))),
                 Err(error) => {
                     let code = if error.kind() == ErrorKind::NotFound { RESOURCE_NOT_FOUND } else { -32_603 };
                     (ToolStatus::Failed, Err(RpcError::new(ErrorCode::new(code), error.to_string())))
                 }
-            }
-        } else {
-            self.has_denied = true;
-            (ToolStatus::Denied, Err(denied("read_file")))
+            },
+            Answer::Denied => (ToolStatus::Denied, Err(denied(tool::READ_FILE))),
+            Answer::Silence => (ToolStatus::Timeout, Err(unanswered(tool::READ_FILE))),
         };
+        self.has_denied |= matches!(status, ToolStatus::Denied | ToolStatus::Timeout);
         self.file_tool(tool::READ_FILE, "fs/read_text_file", parameters, status).await;
         let _ = reply.send(response);
     }
@@ -79,14 +82,14 @@ impl Turn<'_> {
             let _ = reply.send(Err(RpcError::invalid_params(error.to_string())));
             return;
         }
-        let permission = run.configuration.permissions.tool_permissions.of(None, tool::WRITE_FILE);
-        let answer = match permission {
+        let answer = match self.write_permission() {
             Permission::Deny => Answer::Denied,
             // An allowed change is proposed at the end of the turn, and needs no approval.
             Permission::Allow => Answer::Approved,
-            Permission::Approve if self.is_approved(&path, &content) => Answer::Approved,
+            Permission::Approve if self.is_approved(&path, &content).await => Answer::Approved,
             Permission::Approve => {
-                if let Err(error) = self.propose(&path, self.copy.read_text(&path).ok(), content.clone()).await {
+                let before = self.read_copy(&path).await.ok();
+                if let Err(error) = self.propose(&path, before, content.clone()).await {
                     self.has_denied = true;
                     let _ = reply.send(Err(RpcError::internal(error.to_string())));
                     return;
@@ -106,32 +109,52 @@ impl Turn<'_> {
         let parameters = json!({ "file_path": path.as_str(), "bytes": content.len() });
         let (status, response) = match answer {
             Answer::Stopped => return,
-            Answer::Approved => match self.copy.put(&path, content.as_bytes()) {
+            Answer::Approved => match self.write_copy(&path, &content).await {
                 Ok(()) => (ToolStatus::Completed, Ok(Value::Null)),
                 Err(error) => (ToolStatus::Failed, Err(RpcError::internal(error.to_string()))),
             },
-            Answer::Denied => (ToolStatus::Denied, Err(denied("write_file"))),
-            Answer::Silence => (ToolStatus::Timeout, Err(denied("write_file"))),
+            Answer::Denied => (ToolStatus::Denied, Err(denied(tool::WRITE_FILE))),
+            Answer::Silence => (ToolStatus::Timeout, Err(unanswered(tool::WRITE_FILE))),
         };
-        if status == ToolStatus::Completed {
-            self.approved.entry(path).or_default().push(Approval::Content(content));
-        } else {
-            self.has_denied = true;
+        self.has_denied |= status != ToolStatus::Completed;
+        // With the permission `allow`, no approval is needed at the end of the turn.
+        if status == ToolStatus::Completed && self.write_permission() == Permission::Approve {
+            self.approve_content(path, content);
         }
         self.file_tool(tool::WRITE_FILE, "fs/write_text_file", parameters, status).await;
         let _ = reply.send(response);
     }
 
+    fn write_permission(&self) -> Permission {
+        self.run.configuration.permissions.tool_permissions.of(None, tool::WRITE_FILE)
+    }
+
+    /// Reads a file of the copy.
+    async fn read_copy(&mut self, path: &RelativePath) -> Result<String, WorkspaceError> {
+        let (copy, path) = (Arc::clone(self.copy), path.clone());
+        on_thread(move || copy.read_text(&path)).await
+    }
+
+    /// Writes a file of the copy.
+    async fn write_copy(&mut self, path: &RelativePath, content: &str) -> Result<(), WorkspaceError> {
+        let (copy, path, content) = (Arc::clone(self.copy), path.clone(), content.to_owned());
+        on_thread(move || copy.put(&path, content.as_bytes())).await
+    }
+
+    /// Records that the client has approved a content. A content is kept once, even if the agent writes it many times.
+    fn approve_content(&mut self, path: RelativePath, content: String) {
+        let approvals = self.approved.entry(path).or_default();
+        approvals.retain(|approval| !matches!(approval, Approval::Content(known) if *known == content));
+        approvals.push(Approval::Content(content));
+    }
+
     /// Returns whether the client has approved this content of a file in this turn.
-    fn is_approved(&self, path: &RelativePath, content: &str) -> bool {
-        let before = self.copy.read_text(path).ok();
-        let is_same = |approval: &Approval| match approval {
-            Approval::Content(approved) => approved == content,
-            Approval::Diff(Diff { old, new, .. }) => {
-                let (old, before) = (old.as_deref().unwrap_or_default(), before.as_deref().unwrap_or_default());
-                new == content || (!old.is_empty() && before.replacen(old, new, 1) == content)
-            }
-        };
+    async fn is_approved(&mut self, path: &RelativePath, content: &str) -> bool {
+        if !self.approved.contains_key(path) {
+            return false;
+        }
+        let before = self.read_copy(path).await.unwrap_or_default();
+        let is_same = |approval: &Approval| approval.applied_to(&before) == content;
         self.approved.get(path).is_some_and(|approvals| approvals.iter().any(is_same))
     }
 
@@ -155,6 +178,10 @@ impl Turn<'_> {
 
 fn denied(name: &str) -> RpcError {
     RpcError::new(ErrorCode::new(-32_000), format!("the user has denied {name}"))
+}
+
+fn unanswered(name: &str) -> RpcError {
+    RpcError::new(ErrorCode::new(-32_000), format!("the user has not answered in time whether {name} may run"))
 }
 
 /// Returns the requested lines of a text.

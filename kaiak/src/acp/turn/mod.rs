@@ -4,6 +4,7 @@ mod files;
 
 use std::collections::HashMap;
 use std::pin::pin;
+use std::sync::Arc;
 
 use portway::{CallError, RpcError};
 use serde_json::{Value, json};
@@ -14,7 +15,7 @@ use crate::acp::copy::{PrivateCopy, proposal};
 use crate::acp::questions::Questions;
 use crate::acp::tools::{Effect, Tool, Tools};
 use crate::acp::wire::{Diff, PermissionRequest, Update};
-use crate::backend::{cancelled, exhausted};
+use crate::backend::{blocking, cancelled, exhausted};
 use crate::fault::{Code, Fault};
 use crate::limits::{CANCEL_GRACE, MAX_LATE_UPDATES, MAX_TEXT_BYTES, QUIET};
 use crate::permission::Permission;
@@ -26,14 +27,14 @@ use crate::workspace::{ErrorKind, RelativePath, Workspace, WorkspaceError};
 /// A turn that runs.
 pub(super) struct Turn<'a> {
     run: &'a Run,
-    copy: &'a PrivateCopy,
-    workspace: &'a Workspace,
+    copy: &'a Arc<PrivateCopy>,
+    workspace: &'a Arc<Workspace>,
     tools: Tools,
     /// Files that the agent has read or written without a tool.
     file_requests: u64,
     text: String,
     questions: Questions<'a, Answered>,
-    /// The changes that the client has approved.
+    /// The changes that the client has seen and approved.
     approved: HashMap<RelativePath, Vec<Approval>>,
     /// Whether a tool or a change was denied.
     has_denied: bool,
@@ -47,9 +48,25 @@ enum Approval {
     Content(String),
 }
 
+impl Approval {
+    /// Returns the text of a file after this change. `text` is empty for a new file.
+    ///
+    /// A client that has approved a diff has only seen its texts. So the diff changes these texts and nothing else, and
+    /// the diff of a new file changes no other file.
+    fn applied_to(&self, text: &str) -> String {
+        match self {
+            Self::Content(content) => content.clone(),
+            Self::Diff(Diff { old: Some(old), new, .. }) if !old.is_empty() => text.replacen(old, new, 1),
+            Self::Diff(Diff { new, .. }) if text.is_empty() => new.clone(),
+            Self::Diff(_) => text.to_owned(),
+        }
+    }
+}
+
 /// The answer to a question, and the request that it answers.
 enum Answered {
-    Permission(Box<PermissionRequest>, oneshot::Sender<Value>, Answer),
+    /// The last member has the changes that the client has seen with the question.
+    Permission(Box<PermissionRequest>, oneshot::Sender<Value>, Answer, Vec<(RelativePath, Diff)>),
     Write(RelativePath, String, Reply, Answer),
     Read(RelativePath, ReadRequest, Reply, Answer),
 }
@@ -67,21 +84,13 @@ impl TurnEnd {
         let Some(approvals) = self.approved.get(&change.file_path) else { return false };
         let Some(after) = change.after().and_then(|after| std::str::from_utf8(after).ok()) else { return false };
         let before = change.before().map_or(Some(""), |before| std::str::from_utf8(before).ok());
-        let mut text = before.unwrap_or_default().to_owned();
-        for approval in approvals {
-            text = match approval {
-                Approval::Content(content) => content.clone(),
-                Approval::Diff(Diff { old: None, new, .. }) => new.clone(),
-                Approval::Diff(Diff { old: Some(old), new, .. }) if !old.is_empty() => text.replacen(old, new, 1),
-                Approval::Diff(Diff { new, .. }) => new.clone(),
-            };
-        }
-        text == after
+        let before = before.unwrap_or_default().to_owned();
+        approvals.iter().fold(before, |text, approval| approval.applied_to(&text)) == after
     }
 }
 
 impl<'a> Turn<'a> {
-    pub(super) fn new(run: &'a Run, copy: &'a PrivateCopy, workspace: &'a Workspace) -> Self {
+    pub(super) fn new(run: &'a Run, copy: &'a Arc<PrivateCopy>, workspace: &'a Arc<Workspace>) -> Self {
         Self {
             run,
             copy,
@@ -107,8 +116,10 @@ impl<'a> Turn<'a> {
         prompt: String,
         usable: &mut bool,
     ) -> Result<Option<TurnEnd>, Fault> {
-        // Until the turn has ended in order, the state of the agent is unknown.
+        // Until the turn has ended without a fault, the state of the agent is unknown.
         *usable = false;
+        // These events belong to an earlier turn, or to no turn.
+        agent.discard_events();
         let params = json!({ "sessionId": session_id, "prompt": [{ "type": "text", "text": prompt }] });
         let client = agent.client.clone();
         let mut response = pin!(client.call::<Value>("session/prompt", &params).timeout(None));
@@ -281,29 +292,35 @@ impl<'a> Turn<'a> {
         diffs: Vec<Diff>,
     ) {
         let run = self.run;
-        let mut path = None;
-        for change in &diffs {
-            let Ok(resolved) = self.copy.resolve(&change.path, self.workspace) else { continue };
-            if self.propose(&resolved, change.old.clone(), change.new.clone()).await.is_err() {
+        let mut shown = Vec::new();
+        for diff in diffs {
+            let Ok(path) = self.copy.resolve(&diff.path, self.workspace) else { continue };
+            if self.propose(&path, diff.old.clone(), diff.new.clone()).await.is_err() {
                 self.answer_permission(&request, reply, Answer::Denied).await;
                 return;
             }
-            path = Some(resolved);
+            shown.push((path, diff));
         }
-        let (kind, prompt) = match path {
-            Some(path) => (InteractionKind::FileApproval, format!("Apply this fix to {path}?")),
+        let (kind, prompt) = match shown.last() {
+            Some((path, _)) => (InteractionKind::FileApproval, format!("Apply this fix to {path}?")),
             None => (InteractionKind::ToolPermission, format!("Run the tool \"{title}\"?")),
         };
         self.questions.push(Box::pin(async move {
             let answer = run.ask(kind, prompt).await;
-            Answered::Permission(request, reply, answer)
+            Answered::Permission(request, reply, answer, shown)
         }));
     }
 
-    async fn answer_permission(&mut self, request: &PermissionRequest, reply: oneshot::Sender<Value>, answer: Answer) {
+    /// Answers a permission request. Returns whether the agent may run the tool.
+    async fn answer_permission(
+        &mut self,
+        request: &PermissionRequest,
+        reply: oneshot::Sender<Value>,
+        answer: Answer,
+    ) -> bool {
         let run = self.run;
         let (status, response) = match (answer, request.allowed()) {
-            (Answer::Stopped, _) => return,
+            (Answer::Stopped, _) => return false,
             (Answer::Approved, Some(response)) => (ToolStatus::Approved, response),
             (Answer::Approved, None) => {
                 let title = request.tool_call.title.clone().unwrap_or_default();
@@ -314,25 +331,23 @@ impl<'a> Turn<'a> {
             (Answer::Denied, _) => (ToolStatus::Denied, request.rejected()),
             (Answer::Silence, _) => (ToolStatus::Timeout, request.rejected()),
         };
-        let tool = self.tools.merge(&request.tool_call);
-        let diffs = tool.diffs.clone();
-        tool.send(run, status).await;
-        if status == ToolStatus::Approved {
-            for diff in diffs {
-                if let Ok(path) = self.copy.resolve(&diff.path, self.workspace) {
-                    self.approved.entry(path).or_default().push(Approval::Diff(diff));
-                }
-            }
-        } else {
-            self.has_denied = true;
-        }
+        self.tools.merge(&request.tool_call).send(run, status).await;
+        let is_allowed = status == ToolStatus::Approved;
+        self.has_denied |= !is_allowed;
         // An agent that has ended needs no response.
         let _ = reply.send(response);
+        is_allowed
     }
 
     async fn answered(&mut self, answered: Answered) {
         match answered {
-            Answered::Permission(request, reply, answer) => self.answer_permission(&request, reply, answer).await,
+            Answered::Permission(request, reply, answer, shown) => {
+                if self.answer_permission(&request, reply, answer).await {
+                    for (path, diff) in shown {
+                        self.approved.entry(path).or_default().push(Approval::Diff(diff));
+                    }
+                }
+            }
             Answered::Write(path, content, reply, answer) => self.answer_write(path, content, reply, answer).await,
             Answered::Read(path, request, reply, answer) => self.answer_read(&path, &request, reply, answer).await,
         }
@@ -348,20 +363,29 @@ impl<'a> Turn<'a> {
         before: Option<String>,
         after: String,
     ) -> Result<(), WorkspaceError> {
-        let Some(proposal) = proposal(path, before.map(String::into_bytes), Some(after.into_bytes())) else {
-            return Ok(());
-        };
-        let checked = match self.workspace.check_change(path) {
-            // The file is new.
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-            checked => checked,
-        };
-        let included = self.workspace.check_included(path);
-        if let Err(error) = included.and(checked).and_then(|()| check_size(&proposal)) {
-            self.report_failed(path, &error).await;
-            return Err(error);
+        let (workspace, file) = (Arc::clone(self.workspace), path.clone());
+        let proposed = on_thread(move || {
+            let (before, after) = (before.map(String::into_bytes), after.into_bytes());
+            let Some(proposal) = proposal(&file, before, Some(after)) else { return Ok(None) };
+            workspace.check_included(&file)?;
+            match workspace.check_change(&file) {
+                // The file is new.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                checked => checked?,
+            }
+            check_size(&proposal)?;
+            Ok(Some(proposal))
+        });
+        match proposed.await {
+            Ok(None) => {}
+            Ok(Some(proposal)) => {
+                self.run.stream.send(Content::proposal(self.run.next_proposal_id(), &proposal, true)).await;
+            }
+            Err(error) => {
+                self.report_failed(path, &error).await;
+                return Err(error);
+            }
         }
-        self.run.stream.send(Content::proposal(self.run.next_proposal_id(), &proposal, true)).await;
         Ok(())
     }
 
@@ -394,6 +418,13 @@ enum Step {
     Stop(Fault),
     /// The turn ends, and the request continues.
     StopTurn,
+}
+
+/// Runs work on files on a thread for blocking work.
+async fn on_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, WorkspaceError> + Send + 'static,
+) -> Result<T, WorkspaceError> {
+    blocking(work).await.unwrap_or_else(|fault| Err(WorkspaceError::new(ErrorKind::Io, ".", fault.details())))
 }
 
 fn not_stopped() -> Fault {

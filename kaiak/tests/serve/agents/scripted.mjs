@@ -97,6 +97,12 @@ const replacements = {
   },
 };
 
+/** Creates files without a pause, until this process is killed. */
+function writeForEver(number = 0) {
+  writeFileSync(`file${number}`, "of the agent");
+  setImmediate(writeForEver, number + 1);
+}
+
 const turns = {
   // Each turn records whether the copy has been restored, and then replaces something.
   ...Object.fromEntries(
@@ -170,6 +176,51 @@ const turns = {
       writeFileSync(FILE, fixed());
       tool("t", "completed");
     }
+  },
+  // The tool has a name and a diff.
+  async "named-with-diff"() {
+    const call = { toolCallId: "t", title: "Replace", kind: "edit", _meta: { toolName: "replace" }, content: [diff()] };
+    if (await permission(call)) {
+      writeFileSync(FILE, fixed());
+      tool("t", "completed");
+    }
+  },
+  // Shows one change, and makes another.
+  async "other-change"() {
+    tool("t", "pending", { title: "Edit A.java", kind: "edit", content: [diff()] });
+    const answer = permission({ toolCallId: "t", title: "Edit A.java", kind: "edit" });
+    const other = { ...diff(), newText: "class Other {}\n" };
+    tool("t", "in_progress", { content: [other] });
+    if (await answer) {
+      writeFileSync(FILE, other.newText);
+    }
+  },
+  // Shows a part of the file, and then writes this part as the whole file.
+  async "part-as-file"() {
+    const part = { type: "diff", path: FILE, oldText: "javax.servlet", newText: "jakarta.servlet" };
+    if (await permission({ toolCallId: "t", title: "Edit A.java", kind: "edit", content: [part] })) {
+      const written = await request("fs/write_text_file", { path: FILE, content: part.newText });
+      record(`write ${written.error ? "refused" : "written"}`);
+    }
+  },
+  // Writes many contents in one tool, and then asks.
+  async "writes-again"() {
+    tool("t", "pending", { title: "Write", kind: "edit" });
+    for (let number = 0; number < 150; number += 1) {
+      await request("fs/write_text_file", { path: "src/Large.java", content: `${number}`.padEnd(1_000_000, "x") });
+    }
+    await permission({ toolCallId: "t2", title: "Run", kind: "execute" });
+  },
+  async "many-large-files"() {
+    for (let number = 100; number < 180; number += 1) {
+      writeFileSync(`src/Large${number}.java`, "x".repeat(1_900_000));
+    }
+  },
+  async "text-between-turns"() {
+    setTimeout(() => {
+      text("between turns");
+      record("sent between turns");
+    }, 500);
   },
   async "always-only"() {
     await permission({ toolCallId: "t", title: "Run", kind: "execute" }, [ONCE[0]]);
@@ -268,12 +319,19 @@ const methods = {
       process.stderr.write("no configuration\n");
       process.exit(1);
     }
+    if (behaviour === "slow-start" && !existsSync("fine")) {
+      record("initialize");
+      return new Promise(() => {});
+    }
     const authMethods = [{ id: "key", name: "An API key" }];
     return { protocolVersion: 1, agentCapabilities: {}, authMethods };
   },
   "session/new"(params) {
     record(`session/new ${JSON.stringify({ cwd: params.cwd === process.cwd(), servers: params.mcpServers })}`);
-    if (behaviour === "login") {
+    if (behaviour === "login-and-write") {
+      writeForEver();
+    }
+    if (behaviour.startsWith("login")) {
       throw { code: -32000, message: "Authentication required" };
     }
     if (behaviour === "early") {
