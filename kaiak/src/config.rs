@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf, absolute};
 
-use globset::Glob;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::fault::{Fault, echo};
@@ -14,7 +13,7 @@ use crate::limits::{
 };
 use crate::permission::{Permission, Permissions};
 use crate::time;
-use crate::workspace::MAX_PATH_CHARS;
+use crate::workspace::{DEFAULT_EXCLUDE, DEFAULT_INCLUDE, MAX_PATH_CHARS, compile_globs};
 
 /// The kinds of custom tools.
 const EXTENSION_TYPES: [&str; 4] = ["stdio", "sse", "platform", "frontend"];
@@ -31,7 +30,8 @@ pub(crate) struct Configuration {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct WorkspaceSection {
-    /// An absolute path.
+    /// An absolute path. In results, it is text.
+    #[serde(serialize_with = "as_text")]
     pub(crate) working_dir: PathBuf,
     pub(crate) include_patterns: Vec<String>,
     pub(crate) exclude_patterns: Vec<String>,
@@ -71,8 +71,8 @@ impl Configuration {
         Self {
             workspace: WorkspaceSection {
                 working_dir,
-                include_patterns: texts(&["**/*"]),
-                exclude_patterns: texts(&["**/.git/**", "**/target/**", "**/node_modules/**"]),
+                include_patterns: texts(DEFAULT_INCLUDE),
+                exclude_patterns: texts(DEFAULT_EXCLUDE),
             },
             model: ModelSection::default(),
             tools: ToolsSection {
@@ -277,10 +277,17 @@ fn patterns(field: &Field<'_>, min: usize) -> Result<Vec<String>, Problem> {
     let patterns = field.array(min..=MAX_LIST_ITEMS)?;
     let pattern = |pattern: &Field<'_>| {
         let text = pattern.string(1..=MAX_PATH_CHARS)?;
-        Glob::new(text).map_err(|error| pattern.problem(format!("must be a glob pattern: {}", error.kind())))?;
+        compile_globs(&[text]).map_err(|error| pattern.problem(format!("must be a glob pattern: {}", error.kind())))?;
         Ok(text.to_owned())
     };
-    patterns.iter().map(pattern).collect()
+    let patterns: Vec<String> = patterns.iter().map(pattern).collect::<Result<_, _>>()?;
+    compile_globs(&patterns).map_err(|error| field.problem(format!("must be simpler patterns: {}", error.kind())))?;
+    Ok(patterns)
+}
+
+/// Serializes a path. Bytes that are not UTF-8 are replaced.
+fn as_text<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&path.display())
 }
 
 /// Checks a custom tool: `{ name, extension_type, config }`.

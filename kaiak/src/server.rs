@@ -14,7 +14,7 @@ use crate::config::{self, Configuration};
 use crate::fault::{Code, Fault};
 use crate::fields::Field;
 use crate::interaction::Interactions;
-use crate::limits::STOP_GRACE;
+use crate::limits::{MAX_LISTED, STOP_GRACE};
 use crate::protocol::{
     CONFIGURE, Command, DELETE_SESSION, DeleteRequest, EXECUTE_COMMAND, FixRequest, GENERATE_FIX, InteractionResponse,
     RESPOND,
@@ -124,6 +124,12 @@ impl Server {
         config::check_size(&request.configuration)?;
         let mut warnings = request.warnings.clone();
         warnings.extend(self.backend.warnings(&request));
+        // A result that is too long would be an error, although the configuration has changed.
+        if warnings.len() > MAX_LISTED {
+            let rest = warnings.len() - MAX_LISTED;
+            warnings.truncate(MAX_LISTED);
+            warnings.push(format!("and {rest} more"));
+        }
         *present = Arc::new(request.configuration.clone());
         drop(present);
         Ok(config::result(&request, &warnings))

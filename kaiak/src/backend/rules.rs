@@ -18,10 +18,10 @@ use crate::fault::Fault;
 use crate::limits::MAX_LISTED;
 use crate::permission::{Permission, tool};
 use crate::protocol::Incident;
-use crate::rules::{FixError, FixOptions, FixPlan, ImportCache, Left, Proposal, Risk, RuleSet, SelectedRule};
+use crate::rules::{FixError, FixOptions, FixPlan, ImportCache, Proposal, Risk, RuleSet, SelectedRule};
 use crate::run::{Answer, Run};
 use crate::stream::{Content, InteractionKind, Level, ToolResult, ToolStatus, check_size, cut_output};
-use crate::workspace::{Workspace, WorkspaceError};
+use crate::workspace::{RelativePath, Workspace, WorkspaceError};
 
 /// The members of the configuration that have no effect on rules.
 const WITHOUT_EFFECT: [&str; 8] = [
@@ -105,8 +105,8 @@ struct RulesRun<'a> {
     imports: Arc<ImportCache>,
     workspace: Arc<Workspace>,
     outcome: Outcome,
-    /// The rules that have changed a file in this request.
-    used_rules: BTreeSet<String>,
+    /// The files that the rules have changed in this request, by the ids of the rules.
+    changed: HashMap<String, BTreeSet<RelativePath>>,
     /// The answer to the question whether files may be read.
     may_read: Option<bool>,
     failed_files: FailedFiles,
@@ -126,7 +126,7 @@ impl<'a> RulesRun<'a> {
             imports: Arc::default(),
             workspace,
             outcome: Outcome::default(),
-            used_rules: BTreeSet::new(),
+            changed: HashMap::new(),
             may_read: None,
             failed_files: FailedFiles::default(),
             skipped: BTreeSet::new(),
@@ -184,11 +184,16 @@ impl<'a> RulesRun<'a> {
         if !self.may_read(incident).await? {
             return Ok(Fixed::No);
         }
-        let Some(plan) = self.plan(incident).await? else { return Ok(Fixed::No) };
+        let Some((plan, only)) = self.plan(incident).await? else { return Ok(Fixed::No) };
         let FixPlan { proposals, left, problems, blocked, .. } = plan;
-        self.report_left(incident, &left).await;
+        let rest = if proposals.is_empty() { Rest::All } else { Rest::Some };
+        if !left.is_empty() {
+            let left: Vec<String> = left.iter().map(ToString::to_string).collect();
+            let action = "Fix these places by hand, or use the backend `acp`";
+            self.error_of("NO_MECHANICAL_FIX", incident, rest, &cut_output(&left.join("\n")), action).await;
+        }
         for error in &blocked {
-            self.error("FILE_MODIFICATION_FAILED", incident, &error.to_string(), error.remedy()).await;
+            self.error_of("FILE_MODIFICATION_FAILED", incident, rest, &error.to_string(), error.remedy()).await;
         }
         if !proposals.is_empty() {
             self.report_skipped(&problems).await;
@@ -205,21 +210,15 @@ impl<'a> RulesRun<'a> {
             self.error("FILE_ACCESS_FAILED", incident, &listed(&problems), first.remedy()).await;
             return Ok(Fixed::No);
         }
-        if self.used_rules.contains(&incident.rule_id) {
+        // An earlier incident of this rule may have had the same place.
+        let is_fixed =
+            self.changed.get(&incident.rule_id).is_some_and(|paths| only.is_none_or(|only| paths.contains(&only)));
+        if is_fixed {
             return Ok(Fixed::Yes);
         }
         let message = format!("the rule {} finds no place for the incident {}", incident.rule_id, incident.id);
         self.run.stream.system(Level::Info, "rules", message).await;
         Ok(Fixed::WithoutPlace)
-    }
-
-    /// Reports the places that the fix of the rule does not change.
-    async fn report_left(&self, incident: &Incident, left: &[Left]) {
-        if !left.is_empty() {
-            let left: Vec<String> = left.iter().map(ToString::to_string).collect();
-            let action = "Fix these places by hand, or use the backend `acp`";
-            self.error("NO_MECHANICAL_FIX", incident, &cut_output(&left.join("\n")), action).await;
-        }
     }
 
     /// Reports the files that were not searched for other places of a rule, once for each request.
@@ -256,8 +255,9 @@ impl<'a> RulesRun<'a> {
         Ok(may_read)
     }
 
-    /// Plans the fix of an incident. If the incident cannot be fixed, reports the reason and returns `None`.
-    async fn plan(&mut self, incident: &Incident) -> Result<Option<FixPlan>, Fault> {
+    /// Plans the fix of an incident. Returns the plan and the file that the incident names, if it names one. If the
+    /// incident cannot be fixed, reports the reason and returns `None`.
+    async fn plan(&mut self, incident: &Incident) -> Result<Option<(FixPlan, Option<RelativePath>)>, Fault> {
         let (rules, workspace) = (Arc::clone(&self.rules), Arc::clone(&self.workspace));
         let imports = Arc::clone(&self.imports);
         let known = self.selected.get(&incident.rule_id).cloned();
@@ -270,7 +270,8 @@ impl<'a> RulesRun<'a> {
                 Some(known) => known,
                 None => Arc::new(SelectedRule::new(&rules, &rule_id)?),
             };
-            let mut plan = selected.plan(&workspace, uri.as_deref(), line, FixOptions::default(), &imports)?;
+            let only = uri.as_deref().map(|uri| workspace.resolve(uri)).transpose()?;
+            let mut plan = selected.plan(&workspace, only.as_ref(), line, FixOptions::default(), &imports)?;
             plan.proposals.retain(|proposal| match check_size(proposal) {
                 Ok(()) => true,
                 Err(error) => {
@@ -278,14 +279,14 @@ impl<'a> RulesRun<'a> {
                     false
                 }
             });
-            Ok((plan, selected))
+            Ok((plan, only, selected))
         });
-        let planned = planned.await?.map(|(plan, selected)| {
+        let planned = planned.await?.map(|(plan, only, selected)| {
             self.selected.entry(incident.rule_id.clone()).or_insert(selected);
-            plan
+            (plan, only)
         });
         let (status, result) = match &planned {
-            Ok(plan) => {
+            Ok((plan, _)) => {
                 let paths: Vec<&str> = plan.proposals.iter().map(|proposal| proposal.file_path.as_str()).collect();
                 (ToolStatus::Completed, success(start, paths.join("\n")))
             }
@@ -294,7 +295,7 @@ impl<'a> RulesRun<'a> {
         };
         self.tool(tool::READ_FILE, "search", &parameters, status, Some(result)).await;
         match planned {
-            Ok(plan) => Ok(Some(plan)),
+            Ok(planned) => Ok(Some(planned)),
             Err(FixError::Workspace(error)) => {
                 self.error("FILE_ACCESS_FAILED", incident, &error.to_string(), error.remedy()).await;
                 Ok(None)
@@ -338,9 +339,6 @@ impl<'a> RulesRun<'a> {
         self.tool(tool::WRITE_FILE, "modify", &parameters, ToolStatus::Executing, None).await;
         let start = Instant::now();
         let (applied, errors) = self.apply(incident, approved).await?;
-        if applied > 0 {
-            self.used_rules.insert(incident.rule_id.clone());
-        }
         let changed = format!("{applied} of {total} files changed");
         let is_stopped = self.run.is_stopped();
         let (status, result) = if errors.is_empty() && !is_stopped {
@@ -386,15 +384,20 @@ impl<'a> RulesRun<'a> {
         approved: Vec<Proposal>,
     ) -> Result<(usize, Vec<WorkspaceError>), Fault> {
         let (mut applied, mut errors) = (0, Vec::new());
+        let rest = if approved.len() == 1 { Rest::All } else { Rest::Some };
         for proposal in approved {
             if self.run.is_stopped() {
                 break;
             }
-            let workspace = Arc::clone(&self.workspace);
+            let (workspace, path) = (Arc::clone(&self.workspace), proposal.file_path.clone());
             match blocking(move || workspace.apply(&proposal)).await? {
-                Ok(()) => applied += 1,
+                Ok(()) => {
+                    applied += 1;
+                    self.changed.entry(incident.rule_id.clone()).or_default().insert(path);
+                }
                 Err(error) => {
-                    self.error("FILE_MODIFICATION_FAILED", incident, &error.to_string(), error.remedy()).await;
+                    let details = error.to_string();
+                    self.error_of("FILE_MODIFICATION_FAILED", incident, rest, &details, error.remedy()).await;
                     self.failed_files.push(error.clone());
                     errors.push(error);
                 }
@@ -426,15 +429,31 @@ impl<'a> RulesRun<'a> {
     }
 
     async fn error(&self, error_code: &'static str, incident: &Incident, details: &str, action: &str) {
+        self.error_of(error_code, incident, Rest::All, details, action).await;
+    }
+
+    /// Reports that all places or some places of an incident are not fixed.
+    async fn error_of(&self, error_code: &'static str, incident: &Incident, rest: Rest, details: &str, action: &str) {
+        let (id, rule_id) = (&incident.id, &incident.rule_id);
         let content = Content::Error {
             error_code,
-            message: format!("The incident {} of {} is not fixed", incident.id, incident.rule_id),
+            message: match rest {
+                Rest::All => format!("The incident {id} of {rule_id} is not fixed"),
+                Rest::Some => format!("Some places of the incident {id} of {rule_id} are not fixed"),
+            },
             details: details.to_owned(),
             recoverable: true,
             suggested_action: action.to_owned(),
         };
         self.run.stream.send(content).await;
     }
+}
+
+/// The places of an incident that are not fixed.
+#[derive(Clone, Copy)]
+enum Rest {
+    All,
+    Some,
 }
 
 fn read_parameters(incident: &Incident) -> Value {

@@ -8,6 +8,6 @@ mod ruleset;
 
 pub use self::finder::{Findings, Incident, Severity, find};
 pub(crate) use self::fix::SelectedRule;
-pub use self::fix::{FixError, FixOptions, FixPlan, Left, Operation, Proposal, Risk, Target, plan_fix};
+pub use self::fix::{FixError, FixOptions, FixPlan, LeftPlace, Operation, Proposal, Risk, Target, plan_fix};
 pub(crate) use self::java_imports::ImportCache;
 pub use self::ruleset::{LoadError, NoRules, Rule, RuleSet, Warning};

@@ -24,9 +24,9 @@ use rustix::io::Errno;
 pub use self::error::{ErrorKind, WorkspaceError};
 pub use self::path::{MAX_PATH_CHARS, RelativePath};
 use self::patterns::Patterns;
-
+pub(crate) use self::patterns::compile_globs;
 pub use self::patterns::{DEFAULT_EXCLUDE, DEFAULT_INCLUDE};
-use self::write::Sync;
+use self::write::SyncPolicy;
 pub(crate) use self::write::check_size;
 use crate::limits::{self, MAX_FOLDER_DEPTH};
 
@@ -41,7 +41,7 @@ pub struct Workspace {
     root: PathBuf,
     folder: OwnedFd,
     patterns: Patterns,
-    sync: Sync,
+    sync: SyncPolicy,
 }
 
 /// The entries of a workspace, in the order of their paths.
@@ -71,11 +71,15 @@ impl Workspace {
     /// # Errors
     /// If `root` is not a folder that can be opened.
     pub(crate) fn open_temporary(root: &Path) -> Result<Self, WorkspaceError> {
-        Ok(Self { sync: Sync::Never, ..Self::with(root, Patterns::all())? })
+        Ok(Self { sync: SyncPolicy::Never, ..Self::with(root, Patterns::all())? })
     }
 
     fn with(root: &Path, patterns: Patterns) -> Result<Self, WorkspaceError> {
         let failed = |error: std::io::Error| match Errno::from_io_error(&error) {
+            Some(Errno::NOENT) => {
+                let message = "the workspace must be a folder, and does not exist";
+                WorkspaceError::new(ErrorKind::NotFound, root.display().to_string(), message)
+            }
             Some(Errno::NOTDIR) => {
                 WorkspaceError::new(ErrorKind::Denied, root.display().to_string(), "the workspace must be a folder")
             }
@@ -83,13 +87,13 @@ impl Workspace {
         };
         let real = fs::canonicalize(root).map_err(failed)?;
         let folder = openat(rustix::fs::CWD, &real, FOLDER, Mode::empty()).map_err(|error| failed(error.into()))?;
-        Ok(Self { root: real, folder, patterns, sync: Sync::EachWrite })
+        Ok(Self { root: real, folder, patterns, sync: SyncPolicy::EachWrite })
     }
 
     /// Lets writes return before their content is on the disk. [`Workspace::sync`] makes them durable.
     #[must_use]
     pub(crate) fn with_late_sync(self) -> Self {
-        Self { sync: Sync::Later(Mutex::default()), ..self }
+        Self { sync: SyncPolicy::Later(Mutex::default()), ..self }
     }
 
     /// Opens the folder `root` with the default patterns.

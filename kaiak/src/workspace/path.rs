@@ -1,9 +1,11 @@
 //! Paths of a workspace, and their conversion from paths and URIs of other programs.
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::fmt::{self, Display};
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use super::error::{ErrorKind, WorkspaceError};
@@ -81,10 +83,10 @@ pub(super) fn resolve(root: &Path, path: &str) -> Result<RelativePath, Workspace
         return Err(denied(&format!("the path must have at most {MAX_PATH_CHARS} characters")));
     }
     let decoded = decode_uri(path).ok_or_else(|| denied("the URI must be a `file` URI of this machine"))?;
-    if decoded.is_empty() || decoded.contains('\0') {
+    if decoded.is_empty() || decoded.contains(&0) {
         return Err(denied("the path must not be empty, and must not contain NUL"));
     }
-    let relative = Path::new(&*decoded);
+    let relative = Path::new(OsStr::from_bytes(&decoded));
     if relative.components().any(|component| component == Component::ParentDir) {
         return Err(denied("the path must not contain `..`"));
     }
@@ -101,12 +103,13 @@ pub(super) fn resolve(root: &Path, path: &str) -> Result<RelativePath, Workspace
     RelativePath::from_components(inside).ok_or_else(|| denied("the path must name a file, in UTF-8"))
 }
 
-/// Returns the path with all links resolved. The last component may be missing. If it is a link without a target, the
-/// error has the kind `InvalidInput`.
+/// Returns the path with all links resolved. The last component may be missing. If a component is a link without a
+/// target, the error has the kind `InvalidInput`.
 fn real_path(path: &Path) -> io::Result<PathBuf> {
     match fs::canonicalize(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            if fs::symlink_metadata(path).is_ok() {
+            // The link may be the file, or one of its folders.
+            if path.ancestors().any(|part| part.is_symlink() && !part.exists()) {
                 return Err(io::ErrorKind::InvalidInput.into());
             }
             let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Err(error) };
@@ -116,13 +119,14 @@ fn real_path(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// Returns the path of a `file` URI, or `path` itself if it has no scheme. Returns `None` for other URIs.
-fn decode_uri(path: &str) -> Option<Cow<'_, str>> {
-    let Some((scheme, rest)) = path.split_once("://") else { return Some(Cow::Borrowed(path)) };
+/// Returns the path of a `file` URI, or `path` itself if it has no scheme. Returns `None` for other URIs. The folders
+/// above a workspace may have names that are not UTF-8, so the result is bytes.
+fn decode_uri(path: &str) -> Option<Cow<'_, [u8]>> {
+    let Some((scheme, rest)) = path.split_once("://") else { return Some(Cow::Borrowed(path.as_bytes())) };
     let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
         && scheme.chars().all(|character| character.is_ascii_alphanumeric() || "+-.".contains(character));
     if !is_scheme {
-        return Some(Cow::Borrowed(path));
+        return Some(Cow::Borrowed(path.as_bytes()));
     }
     let rest = rest.strip_prefix("localhost").filter(|rest| rest.starts_with('/')).unwrap_or(rest);
     if !scheme.eq_ignore_ascii_case("file") || !rest.starts_with('/') {
@@ -139,12 +143,11 @@ fn decode_uri(path: &str) -> Option<Cow<'_, str>> {
             bytes.push(byte);
         }
     }
-    String::from_utf8(bytes).ok().map(Cow::Owned)
+    Some(Cow::Owned(bytes))
 }
 
 /// Returns the `file` URI of an absolute path.
 pub(crate) fn file_uri(path: &Path) -> String {
-    use std::os::unix::ffi::OsStrExt;
     let mut uri = "file://".to_owned();
     for byte in path.as_os_str().as_bytes() {
         match byte {

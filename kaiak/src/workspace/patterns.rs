@@ -62,20 +62,25 @@ impl Patterns {
 }
 
 fn set(patterns: &[impl AsRef<str>]) -> Result<GlobSet, WorkspaceError> {
+    compile_globs(patterns).map_err(|error| {
+        let pattern = error.glob().unwrap_or("patterns").to_owned();
+        WorkspaceError::new(ErrorKind::Denied, pattern, format!("the pattern must be a glob: {}", error.kind()))
+    })
+}
+
+/// Compiles globs to one set.
+///
+/// # Errors
+/// If a pattern is not a glob, or if the set is too large.
+pub(crate) fn compile_globs(patterns: &[impl AsRef<str>]) -> Result<GlobSet, globset::Error> {
     let mut builder = GlobSetBuilder::new();
     for pattern in patterns {
-        let pattern = pattern.as_ref();
-        let glob = glob(pattern).map_err(|error| invalid(pattern, &error))?;
-        builder.add(glob);
+        builder.add(glob(pattern.as_ref())?);
     }
-    builder.build().map_err(|error| invalid("patterns", &error))
+    builder.build()
 }
 
 fn glob(pattern: &str) -> Result<Glob, globset::Error> {
     let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
     GlobBuilder::new(pattern).literal_separator(true).build()
-}
-
-fn invalid(pattern: &str, error: &globset::Error) -> WorkspaceError {
-    WorkspaceError::new(ErrorKind::Denied, pattern, format!("the pattern must be a glob: {}", error.kind()))
 }

@@ -26,6 +26,9 @@ const NEW_FILE_MODE: u32 = 0o666;
 /// The bits of the mode of an old file that are set on the file that replaces it.
 const MODE_BITS: u32 = 0o7777;
 
+/// The bits of a mode without setuid, setgid and the sticky bit.
+const PERMISSION_BITS: u32 = 0o777;
+
 /// Calls `create` with a name for a temporary entry. If another entry has the name, calls it again with the next name.
 /// Returns the name with the result.
 pub(super) fn with_temporary_name<T>(mut create: impl FnMut(&str) -> Result<T, Errno>) -> Result<(String, T), Errno> {
@@ -40,13 +43,13 @@ pub(super) fn with_temporary_name<T>(mut create: impl FnMut(&str) -> Result<T, E
     }
 }
 
-/// The time at which the content of written files is synchronised with the disk.
+/// The time at which the content of written files is written to the disk.
 #[derive(Debug)]
-pub(super) enum Sync {
+pub(super) enum SyncPolicy {
     /// Before each write returns.
     EachWrite,
-    /// In [`Workspace::sync`], for the files in the set. Content that replaces a file is synchronised before each write
-    /// returns.
+    /// In [`Workspace::sync`], for the files in the set. Content that replaces a file is on the disk before
+    /// each write returns.
     Later(Mutex<BTreeSet<RelativePath>>),
     Never,
 }
@@ -73,7 +76,7 @@ impl Workspace {
             Some(expected) => temporary.replace(name, path, expected)?,
             None => temporary.create_new(name, path)?,
         }
-        self.has_written(path);
+        self.record_write(path);
         Ok(())
     }
 
@@ -124,20 +127,20 @@ impl Workspace {
         self.delete(from, expected).inspect_err(|_| {
             let _ = self.delete(to, content);
         })?;
-        self.has_written(to);
+        self.record_write(to);
         Ok(())
     }
 
     /// Returns whether [`Workspace::sync`] has something to do.
     pub(crate) fn needs_sync(&self) -> bool {
-        let Sync::Later(paths) = &self.sync else { return false };
+        let SyncPolicy::Later(paths) = &self.sync else { return false };
         !paths.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
     /// Makes the writes and the names of files since the last call durable. Returns the files that cannot be written to
     /// the disk.
     pub(crate) fn sync(&self) -> Vec<WorkspaceError> {
-        let Sync::Later(paths) = &self.sync else { return Vec::new() };
+        let SyncPolicy::Later(paths) = &self.sync else { return Vec::new() };
         let paths = std::mem::take(&mut *paths.lock().unwrap_or_else(PoisonError::into_inner));
         let errors = paths.iter().filter_map(|path| self.sync_file(path).err());
         errors.filter(|error| error.kind() != ErrorKind::NotFound).collect()
@@ -159,17 +162,17 @@ impl Workspace {
         content: &'a [u8],
     ) -> Result<Temporary<'a>, WorkspaceError> {
         let is_durable = match &self.sync {
-            Sync::EachWrite => true,
+            SyncPolicy::EachWrite => true,
             // The old content must not go before the new content is on the disk.
-            Sync::Later(_) => old.is_some(),
-            Sync::Never => false,
+            SyncPolicy::Later(_) => old.is_some(),
+            SyncPolicy::Never => false,
         };
         Temporary::create(folder, path, old, content, is_durable)
     }
 
     /// Records a write for [`Workspace::sync`].
-    fn has_written(&self, path: &RelativePath) {
-        if let Sync::Later(paths) = &self.sync {
+    fn record_write(&self, path: &RelativePath) {
+        if let SyncPolicy::Later(paths) = &self.sync {
             paths.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone());
         }
     }
@@ -278,9 +281,14 @@ impl<'a> Temporary<'a> {
             with_temporary_name(|name| openat(folder, name, flags, mode)).map_err(|error| failed(error.into()))?;
         let temporary = Self { folder, name, content, is_done: false };
         if let Some(old) = old {
-            // Only root may set another owner, so an error is ignored.
-            let _ = fchown(&file, Some(Uid::from_raw(old.st_uid)), Some(Gid::from_raw(old.st_gid)));
-            let mode = Mode::from_raw_mode(old.st_mode & MODE_BITS);
+            let (user, group) = (Uid::from_raw(old.st_uid), Gid::from_raw(old.st_gid));
+            let has_owner = fchown(&file, Some(user), Some(group)).is_ok();
+            if !has_owner {
+                // Only root may set another owner. The group may still be one of this user.
+                let _ = fchown(&file, None, Some(group));
+            }
+            // Without its owner, a program must not run with the rights of this user.
+            let mode = Mode::from_raw_mode(old.st_mode & if has_owner { MODE_BITS } else { PERMISSION_BITS });
             fchmod(&file, mode).map_err(|error| failed(error.into()))?;
         }
         let mut file = File::from(file);

@@ -88,7 +88,9 @@ fn links_are_followed_inside_of_the_workspace_only() {
     for path in ["a/inside", "folder/b.txt", "folder/inside"] {
         assert_eq!(workspace.resolve(path).unwrap().as_str(), "a/b.txt", "{path}");
     }
-    for path in ["out", "out-folder/c.txt", "out-folder/new", "dangling", "dangling-out", "loop", "loop/x"] {
+    for path in
+        ["out", "out-folder/c.txt", "out-folder/new", "dangling", "dangling/x", "dangling-out", "loop", "loop/x"]
+    {
         assert_denied(&workspace, path);
     }
 }
@@ -156,10 +158,23 @@ fn a_search_omits_links_and_names_that_are_not_utf8() {
 }
 
 #[test]
+fn a_workspace_in_a_folder_whose_name_is_not_utf8_resolves_the_uris_of_its_files() {
+    let folder = TempDir::new().unwrap();
+    let root = folder.path().join(OsStr::from_bytes(b"caf\xe9"));
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("b.txt"), "b").unwrap();
+    let workspace = Workspace::open_default(&root).unwrap();
+    let uri = workspace.uri(&workspace.resolve("b.txt").unwrap());
+    assert!(uri.ends_with("/caf%E9/b.txt"), "{uri}");
+    assert_eq!(workspace.resolve(&uri).unwrap().as_str(), "b.txt");
+}
+
+#[test]
 fn a_workspace_must_be_a_folder_with_valid_patterns() {
     let (folder, root, _) = workspace();
     let missing = Workspace::open_default(&folder.path().join("missing")).unwrap_err();
     assert_eq!(missing.kind(), ErrorKind::NotFound);
+    assert!(missing.to_string().ends_with("the workspace must be a folder, and does not exist"), "{missing}");
     let file = Workspace::open_default(&root.join("a/b.txt")).unwrap_err();
     assert_eq!(file.kind(), ErrorKind::Denied);
     let pattern = Workspace::open(&root, &["a[".to_owned()], &[]).unwrap_err();

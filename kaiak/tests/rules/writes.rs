@@ -262,6 +262,33 @@ fn a_write_separates_a_file_from_its_hard_links() {
     assert_eq!(fs::read(outside.path().join("link")).unwrap(), b"old");
 }
 
+/// Root may set any owner, so the test becomes another user. On Linux, each thread has a user of its own. Only root can
+/// create the file of another user, so this test needs root.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_of_another_user_keeps_its_group_and_loses_its_setuid_bit() {
+    const NOBODY: u32 = 65_534;
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let (_folder, root, workspace) = workspace();
+    for folder in [&root, &root.join("a")] {
+        fs::set_permissions(folder, Permissions::from_mode(0o777)).unwrap();
+    }
+    std::os::unix::fs::chown(root.join("a/b.txt"), None, Some(NOBODY)).unwrap();
+    fs::set_permissions(root.join("a/b.txt"), Permissions::from_mode(0o4777)).unwrap();
+    let file = path(&workspace, "a/b.txt");
+    let write = move || {
+        let (user, group) = (rustix::process::Uid::from_raw(NOBODY), rustix::process::Gid::from_raw(NOBODY));
+        rustix::thread::set_thread_groups(&[group]).unwrap();
+        rustix::thread::set_thread_res_uid(user, user, user).unwrap();
+        workspace.write(&file, Some(b"old"), b"new").unwrap();
+    };
+    thread::spawn(write).join().unwrap();
+    let metadata = fs::metadata(root.join("a/b.txt")).unwrap();
+    assert_eq!((metadata.uid(), metadata.gid(), metadata.mode() & 0o7777), (NOBODY, NOBODY, 0o777));
+}
+
 #[test]
 fn a_proposal_that_cannot_be_executed_fails_its_check() {
     let (_folder, root, workspace) = workspace();

@@ -1,8 +1,12 @@
 //! The command `kaiak/configure`.
 
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+
 use serde_json::{Value, json};
 
-use crate::harness::{Client, is_time, stdio};
+use crate::harness::{Client, command, folder, is_time, start, stdio};
 
 fn configure(client: &mut Client, configuration: &Value) -> Value {
     client.call("kaiak/configure", &json!({ "configuration": configuration }))
@@ -175,4 +179,37 @@ fn a_configuration_that_grows_over_its_limit_is_refused() {
     assert_eq!((&refused["code"], &refused["data"]["field"]), (&json!(-32014), &json!("configuration")));
     assert!(last.to_string().len() > 1_000_000);
     assert_eq!(client.configure(&json!({}))["configuration_applied"], last);
+}
+
+#[test]
+fn at_most_100_warnings_are_returned() {
+    let (_server, mut client) = stdio();
+    let unknown: serde_json::Map<String, Value> =
+        (0..1_000).map(|number| (format!("unknown{number}"), json!(1))).collect();
+    let result = client.configure(&Value::Object(unknown));
+    let warnings = result["warnings"].as_array().unwrap();
+    assert_eq!((warnings.len(), &warnings[100]), (101, &json!("and 900 more")));
+}
+
+#[test]
+fn patterns_that_are_too_large_together_are_answered_with_32014() {
+    let (_server, mut client) = stdio();
+    let patterns = vec!["?*".repeat(500); 1_000];
+    let response = configure(&mut client, &json!({ "workspace": { "include_patterns": patterns } }));
+    assert_eq!(response["error"]["code"], -32014, "{response}");
+    assert_eq!(response["error"]["data"]["field"], "workspace.include_patterns");
+    assert_eq!(client.fix(&["by-hand"])["result"]["status"], "completed");
+}
+
+#[test]
+fn a_server_in_a_folder_whose_name_is_not_utf8_can_be_configured() {
+    let folder = folder();
+    let workspace = folder.path().join(OsStr::from_bytes(b"caf\xe9"));
+    fs::create_dir(&workspace).unwrap();
+    let mut command = command(&folder);
+    command.current_dir(workspace).args(["serve", "--stdio", "--rules"]).arg(folder.path().join("rules"));
+    let (_server, mut client) = start(folder, command);
+    let result = client.configure(&json!({ "session": { "max_turns": 5 } }));
+    let working_dir = result["configuration_applied"]["workspace"]["working_dir"].as_str().unwrap();
+    assert!(working_dir.ends_with("/caf\u{fffd}"), "{working_dir}");
 }

@@ -1,10 +1,12 @@
 //! `kaiak/generate_fix` with the backend `rules`.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::harness::{FIXED_JAVA_FILE, JAVA_FILE, SESSION, contents, fix, incident, is_time, stdio_with_file, stdio};
+use crate::harness::{FIXED_JAVA_FILE, JAVA_FILE, SESSION, contents, fix, incident, is_time, stdio, stdio_with_file};
 
 #[test]
 fn k10_k11_k12_an_approved_fix_is_applied_and_the_response_follows_it() {
@@ -257,4 +259,41 @@ fn a_line_without_a_file_has_no_effect() {
     argument["options"] = json!({ "auto_apply_safe_fixes": true });
     client.call("kaiak/generate_fix", &argument);
     assert_eq!(server.read("src/A.java"), FIXED_JAVA_FILE);
+}
+
+#[test]
+fn an_incident_without_a_place_is_not_counted_as_fixed_if_its_rule_has_changed_another_file() {
+    let (server, mut client) = stdio_with_file();
+    server.put("src/B.java", FIXED_JAVA_FILE);
+    let mut argument = fix(SESSION, &["servlet-import", "servlet-import", "servlet-import"]);
+    for (index, path) in ["src/A.java", "src/B.java", "src/A.java"].into_iter().enumerate() {
+        argument["incidents"][index]["uri"] = json!(path);
+    }
+    argument["options"] = json!({ "auto_apply_safe_fixes": true });
+    let id = client.command("kaiak/generate_fix", &argument);
+    let (notifications, _) = client.run(id);
+    assert_eq!(
+        contents(&notifications, "system").pop().unwrap()["message"],
+        "2 of 3 incidents fixed, 0 not fixed, 1 without a place in the workspace"
+    );
+}
+
+#[test]
+fn an_error_of_an_incident_that_is_fixed_in_part_is_about_some_of_its_places() {
+    for (is_alone, message) in [
+        (true, "The incident incident-0 of servlet-import is not fixed"),
+        (false, "Some places of the incident incident-0 of servlet-import are not fixed"),
+    ] {
+        let (server, mut client) = stdio();
+        let path = server.put("src/A.java", JAVA_FILE);
+        fs::set_permissions(path, fs::Permissions::from_mode(0o444)).unwrap();
+        if !is_alone {
+            server.put("src/B.java", JAVA_FILE);
+        }
+        let mut argument = fix(SESSION, &["servlet-import"]);
+        argument["options"] = json!({ "auto_apply_safe_fixes": true });
+        let id = client.command("kaiak/generate_fix", &argument);
+        let (notifications, _) = client.run(id);
+        assert_eq!(contents(&notifications, "error")[0]["message"], message);
+    }
 }

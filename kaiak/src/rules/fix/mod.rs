@@ -10,7 +10,7 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::plan::SelectedRule;
-pub use self::plan::{FixError, FixOptions, FixPlan, Left, Target, plan_fix};
+pub use self::plan::{FixError, FixOptions, FixPlan, LeftPlace, Target, plan_fix};
 pub use self::proposal::{Operation, Proposal};
 pub(crate) use self::template::Template;
 

@@ -42,7 +42,7 @@ pub struct FixOptions {
 /// A place that a rule has found and its fix has not changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Left {
+pub struct LeftPlace {
     /// The id of the rule.
     pub rule_id: String,
     /// The file.
@@ -53,7 +53,7 @@ pub struct Left {
     pub reason: String,
 }
 
-impl Display for Left {
+impl Display for LeftPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.path)?;
         if let Some(line) = self.line {
@@ -70,7 +70,7 @@ pub struct FixPlan {
     /// One proposal for each file that changes, in the order of the paths.
     pub proposals: Vec<Proposal>,
     /// The places that the fixes do not change.
-    pub left: Vec<Left>,
+    pub left: Vec<LeftPlace>,
     /// Files and folders that were not searched, or of which only the path was searched.
     pub problems: Vec<WorkspaceError>,
     /// Files whose fix cannot be written, for example because the file is read-only. They have no proposal.
@@ -122,7 +122,8 @@ pub fn plan_fix(
     options: FixOptions,
 ) -> Result<FixPlan, FixError> {
     let selected = SelectedRule::new(rules, target.rule_id)?;
-    selected.plan(workspace, target.uri, target.line, options, &ImportCache::default())
+    let only = target.uri.map(|uri| workspace.resolve(uri)).transpose()?;
+    selected.plan(workspace, only.as_ref(), target.line, options, &ImportCache::default())
 }
 
 /// A rule with a fix. Its patterns are compiled once for all plans.
@@ -148,24 +149,24 @@ impl SelectedRule {
         Ok(Self { rules: selected })
     }
 
-    /// Plans the fix of the rule, see [`plan_fix`]. All rules of a request share one cache, which bounds its memory.
+    /// Plans the fix of the rule in one file or in all files, see [`plan_fix`]. All rules of a request share one cache,
+    /// which bounds its memory.
     ///
     /// # Errors
     /// If the workspace or the file cannot be read.
     pub(crate) fn plan(
         &self,
         workspace: &Workspace,
-        uri: Option<&str>,
+        only: Option<&RelativePath>,
         line: Option<u32>,
         options: FixOptions,
         cache: &ImportCache,
     ) -> Result<FixPlan, FixError> {
-        let only = uri.map(|uri| workspace.resolve(uri)).transpose()?;
-        if let Some(path) = &only {
+        if let Some(path) = only {
             workspace.check_included(path)?;
             workspace.check_file(path)?;
         }
-        Ok(plan(&self.rules, workspace, only.as_ref(), line, options, cache)?)
+        Ok(plan(&self.rules, workspace, only, line, options, cache)?)
     }
 }
 
@@ -372,7 +373,7 @@ fn fix_file(
     }
     let left = left.into_iter().filter_map(|((index, line), reason)| {
         let rule_id = rules.rule(index)?.id().to_owned();
-        Some(Left { rule_id, path: found.path.clone(), line, reason })
+        Some(LeftPlace { rule_id, path: found.path.clone(), line, reason })
     });
     plan.left.extend(left);
     let (before, after) = (found.text.into_bytes(), text.into_bytes());

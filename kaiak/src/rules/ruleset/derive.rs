@@ -10,6 +10,7 @@ use regex::Regex;
 
 use super::Rule;
 use super::condition::Search;
+use super::table::is_name;
 use crate::rules::fix::{Action, Fix, Move, Risk};
 
 /// The forms of sentences that state a replacement. The groups are `from` and `to`. In a form with the group `class`,
@@ -109,12 +110,6 @@ fn literal(pattern: &str) -> String {
 /// Returns whether a pattern for imports is `name`, or `name` with `.` or `*` after it.
 fn is_below(pattern: &str, name: &str) -> bool {
     pattern.strip_prefix(name).is_some_and(|rest| matches!(rest.chars().next(), None | Some('.' | '*')))
-}
-
-fn is_name(text: &str) -> bool {
-    text.split('.').all(|part| {
-        !part.is_empty() && part.chars().all(|character| character.is_alphanumeric() || "_$".contains(character))
-    })
 }
 
 #[cfg(test)]

@@ -145,7 +145,7 @@ impl Replace {
 }
 
 /// Returns whether a text consists of identifiers with dots between them.
-fn is_name(text: &str) -> bool {
+pub(super) fn is_name(text: &str) -> bool {
     text.split('.').all(|part| {
         !part.is_empty() && part.chars().all(|character| character.is_alphanumeric() || matches!(character, '_' | '$'))
     })
