@@ -125,7 +125,7 @@ try {
   const { warnings } = await execute("kaiak/configure", { configuration: { workspace: { working_dir } } });
   for (const warning of warnings) console.log(`warning: ${warning}`);
   const result = await execute("kaiak/generate_fix", { session_id, incidents });
-  console.log(`${result.status}: ${result.incident_count} incidents`);
+  console.log(`${result.status}: ${result.incident_count} ${result.incident_count === 1 ? "incident" : "incidents"}`);
   await execute("kaiak/delete_session", { session_id });
 } catch (error) {
   if (!isDone) fail(`${error.message} (${error.code}) ${JSON.stringify(error.data ?? null)}`);

@@ -15,13 +15,13 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Serve the agent interface to editors
+    /// Fix places for an editor, which approves each change (JSON-RPC)
     Serve(ServeArguments),
     /// Print the version
     Version,
-    /// Print the incidents of rules as JSON lines, in the form of the request generate_fix
+    /// Print the places that rules find (incidents), one JSON object per line, for example for kaiak serve
     Find(FindArguments),
-    /// Fix the incidents that have a mechanical fix, and print the changes as a unified diff
+    /// Fix the places that have a mechanical fix, and print the changes as a unified diff
     Fix(FixArguments),
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct CommonArguments {
     /// Use only the rules with this id. Repeat the option for several
     #[arg(long, value_name = "ID")]
     pub(crate) rule: Vec<String>,
-    /// Search only files that match this glob. Repeat the option for several
+    /// Search only files that match this glob, such as '**/*.java'. Repeat the option for several
     #[arg(long, value_name = "GLOB")]
     pub(crate) include: Vec<String>,
     /// Omit files that match this glob. Repeat the option for several. By default, .git, target and node_modules

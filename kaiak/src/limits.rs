@@ -31,11 +31,11 @@ pub(crate) const MAX_CONFIGURED_NUMBER: u64 = 1_000_000_000;
 /// Maximum of `max_processing_time`, in seconds.
 pub(crate) const MAX_PROCESSING_SECONDS: u64 = 86_400;
 /// Default of `max_processing_time`, in seconds.
-pub(crate) const PROCESSING_SECONDS: u64 = 300;
+pub(crate) const DEFAULT_PROCESSING_SECONDS: u64 = 300;
 /// Default time of a question to the client, in seconds.
-pub(crate) const INTERACTION_SECONDS: u64 = 30;
+pub(crate) const DEFAULT_INTERACTION_SECONDS: u64 = 30;
 /// Default maximum number of sessions of `kaiak serve`.
-pub(crate) const MAX_SESSIONS: u32 = 1_024;
+pub(crate) const DEFAULT_MAX_SESSIONS: u32 = 1_024;
 /// Maximum time of a run to end after it was stopped.
 pub(crate) const STOP_GRACE: Duration = Duration::from_millis(5_000);
 /// Maximum time of a run to end while the server ends.

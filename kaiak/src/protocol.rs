@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use crate::fault::{Code, Fault, echo};
 use crate::fields::{Field, Object, Problem};
 use crate::limits::{
-    MAX_DESCRIPTION_CHARACTERS, MAX_EFFORT_CHARACTERS, MAX_ID_CHARACTERS, MAX_INCIDENTS, MAX_LIST_ITEMS,
-    MAX_MESSAGE_CHARACTERS, MAX_PROCESSING_SECONDS, PROCESSING_SECONDS,
+    DEFAULT_PROCESSING_SECONDS, MAX_DESCRIPTION_CHARACTERS, MAX_EFFORT_CHARACTERS, MAX_ID_CHARACTERS, MAX_INCIDENTS,
+    MAX_LIST_ITEMS, MAX_MESSAGE_CHARACTERS, MAX_PROCESSING_SECONDS,
 };
 use crate::workspace::MAX_PATH_CHARS;
 
@@ -105,7 +105,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             auto_apply_safe_fixes: false,
-            max_processing_time: PROCESSING_SECONDS,
+            max_processing_time: DEFAULT_PROCESSING_SECONDS,
             parallel_processing: false,
             include_explanations: false,
         }
@@ -217,7 +217,7 @@ impl Options {
         Ok(Self {
             auto_apply_safe_fixes: flag("auto_apply_safe_fixes")?,
             max_processing_time: time
-                .map_or(Ok(PROCESSING_SECONDS), |field| field.integer(1..=MAX_PROCESSING_SECONDS))?,
+                .map_or(Ok(DEFAULT_PROCESSING_SECONDS), |field| field.integer(1..=MAX_PROCESSING_SECONDS))?,
             parallel_processing: flag("parallel_processing")?,
             include_explanations: flag("include_explanations")?,
         })

@@ -27,10 +27,10 @@ use crate::server::{Server, ServerOptions};
 const CANCEL: &str = Profile::KAIAK.cancel.method;
 
 /// The default time of a question, in seconds.
-pub const INTERACTION_SECONDS: u64 = limits::INTERACTION_SECONDS;
+pub const DEFAULT_INTERACTION_SECONDS: u64 = limits::DEFAULT_INTERACTION_SECONDS;
 
 /// The default maximum number of sessions.
-pub const MAX_SESSIONS: u32 = limits::MAX_SESSIONS;
+pub const DEFAULT_MAX_SESSIONS: u32 = limits::DEFAULT_MAX_SESSIONS;
 
 /// The options of the command.
 #[derive(Debug)]

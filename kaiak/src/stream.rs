@@ -38,7 +38,7 @@ pub(crate) enum Content {
         operation: String,
         parameters: Value,
         status: ToolStatus,
-        /// Not null only if the status is `completed` or `failed`.
+        /// Null unless the status is `completed` or `failed`.
         result: Option<ToolResult>,
     },
     UserInteraction {

@@ -6,7 +6,7 @@ use kaiak::rules;
 use portway::stdio;
 
 use super::report::Report;
-use super::{Failure, binary_files, open};
+use super::{Failure, binary_files, counted, open};
 use crate::arguments::FindArguments;
 
 /// Runs the command.
@@ -26,8 +26,8 @@ pub(crate) fn run(arguments: &FindArguments) -> Result<(), Failure> {
         writeln!(output, "{line}")?;
     }
     output.flush()?;
-    let (incidents, rules, files) = (findings.incidents.len(), rules.rules().len(), findings.files);
-    let binary = binary_files(findings.binary_files);
-    report.note(&format!("{incidents} incidents of {rules} rules in {files} files{binary}"));
+    let (incidents, rules) = (counted(findings.incidents.len(), "incident"), counted(rules.rules().len(), "rule"));
+    let (files, binary) = (counted(findings.files, "file"), binary_files(findings.binary_files));
+    report.note(&format!("{incidents} of {rules} in {files}{binary}"));
     Ok(())
 }

@@ -10,7 +10,7 @@ use kaiak::workspace::{Workspace, WorkspaceError};
 use portway::stdio;
 
 use super::report::Report;
-use super::{Failure, binary_files, open};
+use super::{Failure, binary_files, counted, open};
 use crate::arguments::FixArguments;
 
 /// The number of threads that write files.
@@ -60,12 +60,18 @@ pub(crate) fn run(arguments: &FixArguments) -> Result<(), Failure> {
     report.clear();
     let done = if arguments.dry_run { "would change" } else { "changed" };
     let binary = binary_files(plan.binary_files);
-    report.note(&format!("{done} {} files, left {} places{binary}", count - failed, plan.left.len()));
-    let verb = if arguments.dry_run { "cannot be" } else { "were not" };
+    let (changed, left) = (counted(count - failed, "file"), counted(plan.left.len(), "place"));
+    report.note(&format!("{done} {changed}, left {left}{binary}"));
     match failed + blocked {
         0 => Ok(()),
-        1 => Err(Failure::Message(format!("one file {} written", verb.replace("were", "was")))),
-        failed => Err(Failure::Message(format!("{failed} files {verb} written"))),
+        failed => {
+            let action = if arguments.common.quiet {
+                "omit `--quiet` to see the reasons"
+            } else {
+                "the warnings have the reasons"
+            };
+            Err(Failure::Message(format!("cannot write {}; {action}", counted(failed, "file"))))
+        }
     }
 }
 

@@ -35,6 +35,11 @@ impl From<io::Error> for Failure {
     }
 }
 
+/// Returns a number with its noun, such as `1 file` or `2 files`.
+fn counted(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
 /// Returns the end of the summary, which has the number of binary files. Without binary files, it is empty.
 fn binary_files(count: usize) -> String {
     match count {

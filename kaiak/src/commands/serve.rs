@@ -19,18 +19,18 @@ pub(crate) struct ServeArguments {
     /// Listen on a Unix domain socket at this path
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
-    /// The part that fixes incidents: rules without a model, or an agent of the Agent Client Protocol
+    /// The backend that fixes the places: rules, which need no model, or an agent of the Agent Client Protocol
     #[arg(long, value_enum, default_value = "rules")]
     backend: Backend,
-    /// A folder or a file with rules. Repeat the option for several
+    /// A folder or a file with rules, for the backend `rules`. Repeat the option for several
     #[arg(long, value_name = "DIR")]
     rules: Vec<PathBuf>,
-    /// The time that the client has to answer a question
-    #[arg(long, value_name = "SECONDS", default_value_t = kaiak::serve::INTERACTION_SECONDS)]
+    /// The time that the client has to answer a question, in seconds. Without an answer, the question is denied
+    #[arg(long, value_name = "SECONDS", default_value_t = kaiak::serve::DEFAULT_INTERACTION_SECONDS)]
     #[arg(value_parser = value_parser!(u64).range(1..=86_400))]
     interaction_timeout: u64,
     /// The maximum number of sessions
-    #[arg(long, value_name = "N", default_value_t = kaiak::serve::MAX_SESSIONS)]
+    #[arg(long, value_name = "N", default_value_t = kaiak::serve::DEFAULT_MAX_SESSIONS)]
     #[arg(value_parser = value_parser!(u32).range(1..))]
     max_sessions: u32,
     /// The least severity that is logged to standard error
@@ -68,11 +68,17 @@ impl ServeArguments {
     fn options(self) -> Result<Options, &'static str> {
         let mut agent = self.agent.into_iter();
         let backend = match (self.backend, agent.next()) {
-            (Backend::Rules, Some(_)) => return Err("the backend `rules` has no agent; use `--backend acp`"),
+            (Backend::Rules, Some(_)) => {
+                return Err("the backend `rules` has no agent; use `--backend acp`, or omit `--` and the agent");
+            }
             (Backend::Rules, None) if self.rules.is_empty() => return Err("the backend `rules` needs `--rules DIR`"),
             (Backend::Rules, None) => BackendOptions::Rules(self.rules),
-            (Backend::Acp, _) if !self.rules.is_empty() => return Err("the backend `acp` has no rules"),
-            (Backend::Acp, None) => return Err("the backend `acp` needs the program of the agent after `--`"),
+            (Backend::Acp, _) if !self.rules.is_empty() => {
+                return Err("the backend `acp` has no rules; omit `--rules`");
+            }
+            (Backend::Acp, None) => {
+                return Err("the backend `acp` needs the program of the agent after `--`, such as `-- gemini --acp`");
+            }
             (Backend::Acp, Some(program)) => BackendOptions::Acp { program, arguments: agent.collect() },
         };
         Ok(Options {

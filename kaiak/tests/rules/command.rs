@@ -143,7 +143,7 @@ fn a_fix_that_cannot_be_written_is_an_error_of_a_dry_run_too() {
     assert_eq!(output.status.code(), Some(1));
     assert!(errors.contains("large: the new content must have at most 2097152 bytes"), "{errors}");
     assert!(errors.contains("name2: the file must get a path of its own"), "{errors}");
-    assert!(errors.contains("error: 2 files cannot be written"), "{errors}");
+    assert!(errors.contains("error: cannot write 2 files; the warnings have the reasons"), "{errors}");
     assert!(text(&output.stdout).contains("rename from name1"));
 }
 
@@ -152,7 +152,7 @@ fn the_number_of_binary_files_is_printed() {
     let project = Project::new(&content_rule("a", "x")).with("f", "x").with("g", "x\0").with("h", b"x\xe9");
     let output = kaiak(&["find", "--rules", "../rules", "."], &project.root());
     let errors = text(&output.stderr);
-    assert!(errors.contains("1 incidents of 1 rules in 3 files; of one binary file, only the path was searched"));
+    assert!(errors.contains("1 incident of 1 rule in 3 files; of one binary file, only the path was searched"));
     assert!(errors.contains("warning: h: the file must be text in UTF-8"), "{errors}");
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Client, SESSION, fix, stdio_with_file, socket, stdio};
+use crate::harness::{Client, SESSION, fix, socket, stdio, stdio_with_file};
 
 fn code(response: &Value) -> i64 {
     response["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error: {response}"))

@@ -50,7 +50,7 @@ fn the_example_client_shows_a_diff_and_applies_it_only_after_yes() {
             let output = run(&client, &server, is_socket, input);
             assert!(output.contains("+import jakarta.servlet.Filter;"), "{output}");
             assert!(output.contains("Apply this fix to src/A.java? [y/n]"), "{output}");
-            assert!(output.contains("completed: 1 incidents"), "{output}");
+            assert!(output.contains("completed: 1 incident\n"), "{output}");
             assert_eq!(server.read("src/A.java"), expected, "{output}");
         }
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::harness::{
-    Client, FIXED_JAVA_FILE, OTHER_SESSION, JAVA_FILE, SESSION, fix, is_time, stdio_with_file, socket_with_file, stdio_with_file_and,
-    stdio,
+    Client, FIXED_JAVA_FILE, JAVA_FILE, OTHER_SESSION, SESSION, fix, is_time, socket_with_file, stdio, stdio_with_file,
+    stdio_with_file_and,
 };
 
 fn respond(client: &mut Client, params: &Value) -> Value {

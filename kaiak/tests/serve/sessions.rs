@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::harness::{
-    OTHER_SESSION, JAVA_FILE, SESSION, fix, incident, is_time, stdio_with_file, socket_with_file, stdio_with_file_and, stdio,
-    stdio_with,
+    JAVA_FILE, OTHER_SESSION, SESSION, fix, incident, is_time, socket_with_file, stdio, stdio_with, stdio_with_file,
+    stdio_with_file_and,
 };
 
 fn delete(session_id: &str, force: bool) -> Value {

@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use serde_json::{Value, json};
 
-use crate::harness::{FIXED_JAVA_FILE, JAVA_FILE, SESSION, contents, exists, fix, stdio_with_file, stdio, summary};
+use crate::harness::{FIXED_JAVA_FILE, JAVA_FILE, SESSION, contents, exists, fix, stdio, stdio_with_file, summary};
 
 fn with_uri(uri: &str) -> Value {
     let mut argument = fix(SESSION, &["servlet-import"]);
