@@ -1,4 +1,4 @@
-//! Approvals of the changes of an agent: they are only for the shown changes, and an agent cannot evade or delay them.
+//! Approvals of the changes of an agent: they are only for the shown changes, and an agent cannot evade them.
 
 use std::thread;
 use std::time::Duration;
@@ -77,19 +77,6 @@ fn a_read_request_whose_question_has_no_answer_has_the_status_timeout() {
     assert_eq!(statuses(&notifications), ["timeout", "timeout"]);
     assert!(log(&server).contains("the user has not answered in time whether read_file may run"), "{}", log(&server));
     assert_eq!(server.read("src/A.java"), JAVA_FILE);
-}
-
-#[test]
-fn an_agent_that_floods_does_not_delay_the_answer_to_its_question() {
-    if !has_node() {
-        return;
-    }
-    let (server, mut client) = agent("flood-and-ask");
-    let id = client.generate(&["servlet-import"]);
-    client.approve(true);
-    let (_, response) = client.run(id);
-    assert_eq!(response["result"]["status"], "completed", "{response}");
-    assert!(log(&server).contains(r#"permission {"optionId":"once","outcome":"selected"}"#), "{}", log(&server));
 }
 
 #[test]

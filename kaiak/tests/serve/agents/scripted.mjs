@@ -97,16 +97,6 @@ const replacements = {
   },
 };
 
-/** Sends updates without a pause, until `isDone` returns true. */
-async function flood(isDone) {
-  const thought = { sessionUpdate: "agent_thought_chunk", content: { type: "text", text: "t" } };
-  const line = `${JSON.stringify({ jsonrpc: "2.0", method: "session/update", params: { update: thought } })}\n`;
-  const lines = line.repeat(500);
-  while (!isDone()) {
-    await new Promise((resolve) => process.stdout.write(lines, resolve));
-  }
-}
-
 /** Creates files without a pause, until this process is killed. */
 function writeForEver(number = 0) {
   writeFileSync(`file${number}`, "of the agent");
@@ -226,12 +216,6 @@ const turns = {
       writeFileSync(`src/Large${number}.java`, "x".repeat(1_900_000));
     }
   },
-  // Sends updates without a pause, until a question is answered.
-  async "flood-and-ask"() {
-    let isAnswered = false;
-    permission({ toolCallId: "t", title: "Run", kind: "execute" }).then(() => (isAnswered = true));
-    await flood(() => isAnswered);
-  },
   async "text-between-turns"() {
     setTimeout(() => {
       text("between turns");
@@ -285,7 +269,12 @@ const turns = {
   async flood() {
     let isCancelled = false;
     cancelTurn = () => (isCancelled = true);
-    await flood(() => isCancelled);
+    const thought = { sessionUpdate: "agent_thought_chunk", content: { type: "text", text: "t" } };
+    const line = `${JSON.stringify({ jsonrpc: "2.0", method: "session/update", params: { update: thought } })}\n`;
+    const lines = line.repeat(500);
+    while (!isCancelled) {
+      await new Promise((resolve) => process.stdout.write(lines, resolve));
+    }
   },
   async "invalid-params"() {
     for (const method of ["fs/read_text_file", "fs/write_text_file"]) {
