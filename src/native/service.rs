@@ -120,7 +120,7 @@ impl Service {
     }
 }
 
-/// Returns the error if the end of a link is a failure. It is not a failure that the peer has closed the stream.
+/// Returns the error if a link has ended by a failure. The end of the stream by the peer is not a failure.
 fn failure_of(closed: Closed) -> Option<io::Error> {
     match closed {
         Closed::Io(io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset, _) => None,

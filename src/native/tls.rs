@@ -23,8 +23,9 @@ pub(super) fn config(pems: &[Vec<u8>]) -> io::Result<Arc<ClientConfig>> {
     for pem in pems {
         let before = roots.len();
         for certificate in CertificateDer::pem_slice_iter(pem) {
-            let certificate = certificate.map_err(|error| invalid(format!("a root certificate: {error}")))?;
-            roots.add(certificate).map_err(|error| invalid(format!("a root certificate: {error}")))?;
+            let certificate =
+                certificate.map_err(|error| invalid(format!("a root certificate is invalid: {error}")))?;
+            roots.add(certificate).map_err(|error| invalid(format!("a root certificate is invalid: {error}")))?;
         }
         if roots.len() == before {
             return Err(invalid("root certificates must be in PEM, found none".into()));

@@ -145,6 +145,17 @@ describe("webSocketTransport over a socket of ws", function () {
       assert.equal(transport.state, "closed");
     });
 
+  it("ends at once over a socket that was closed while it was connecting", async () => {
+    const { url } = await serve();
+    const { socket } = open(url);
+    socket.close();
+    assert.equal(socket.readyState, WebSocket.CLOSING);
+    const { peer, transport } = peerOver(socket);
+    const error = await rejection(peer.request("echo", [], { timeout: 0 }));
+    assert.equal(error.message, "the attempt to connect has failed: the connection has ended");
+    assert.equal(transport.state, "closed");
+  });
+
   it("receives the messages of a connecting socket that arrive before the peer exists", async () => {
     const { url } = await serve((socket) => socket.send('{"jsonrpc":"2.0","method":"greet","params":["early"]}'));
     const { socket } = open(url);
@@ -186,6 +197,24 @@ describe("webSocketTransport over a socket of ws", function () {
       const { events } = open(url);
       await until(() => events.length > 1);
       assert.deepEqual(events, [{ jsonrpc: "2.0", method: "bye", params: ["for good"] }, end]);
+    });
+
+  const login = { jsonrpc: "2.0", method: "login" };
+  for (const [name, first, closesInOnSession] of [
+    ["in the listener of connection, if `first` is not a function", login, false],
+    ["in onSession, if `first` is not a function", login, true],
+    ["in onSession, if `first` is a function", async () => login, true],
+  ])
+    it(`sends \`first\`, and then the notifications that precede close(), ${name}`, async () => {
+      const { url } = await serve((socket) => {
+        const close = () => transport.close(4000, "bye");
+        const { peer, transport } = peerOver(socket, { first, onSession: closesInOnSession ? close : undefined });
+        peer.notify("bye", []);
+        if (!closesInOnSession) close();
+      });
+      const { events } = open(url);
+      await until(() => events.length > 2);
+      assert.deepEqual(events, [login, { jsonrpc: "2.0", method: "bye", params: [] }, [4000, "bye"]]);
     });
 
   it("throws for a socket that has a transport, and for an object that is not a socket", async () => {

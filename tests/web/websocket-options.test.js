@@ -100,6 +100,18 @@ describe("webSocketTransport", () => {
     throws(() => webSocketTransport(url, { WebSocket: () => ({}) }), TypeError, `${text} function`);
   });
 
+  it("accepts a bound function that makes sockets, which has no `prototype`", async () => {
+    const server = await startServer();
+    const BaseSocket = sockets.WebSocket ?? WebSocket;
+    function createSocket(...args) {
+      return new BaseSocket(...args);
+    }
+    const BoundSocket = createSocket.bind(undefined);
+    assert.notProperty(BoundSocket, "prototype");
+    const { peer } = connectTo(server.url, { WebSocket: BoundSocket });
+    assert.deepEqual(await peer.request("echo", ["bound"]), ["bound"]);
+  });
+
   it("ends with an error that names the package if the class makes objects without addEventListener", async () => {
     class NoEvents {
       send() {}

@@ -122,6 +122,35 @@ describe("a subscription", () => {
     assert.deepEqual(await take(items, 2), [1, 2]);
   });
 
+  it("limits the items that it buffers before its id arrives, and reports a gap if it has dropped some", async () => {
+    const eager = { method: "subscribe_eagerly", params: ["a", "b", "c"], buffer: 1 };
+    const { items, gaps, untilSubscribed, peer } = await subscribed(eager);
+    await untilSubscribed();
+    await peer.request("echo", []);
+    assert.deepEqual(
+      gaps.map(({ dropped }) => dropped),
+      [1],
+    );
+    assert.deepEqual(await take(items, 1), ["c"]);
+  });
+
+  it("rejects and then ends if `params` throws, although the connection is open already", async () => {
+    const server = await startServer();
+    const { peer, transport, session } = connectTo(server.url);
+    await session();
+    let callCount = 0;
+    const params = () => {
+      callCount++;
+      throw new Error("no params");
+    };
+    const items = subscribe(peer, { transport, ...methodNames, params });
+    assert.equal((await rejection(items.next())).message, "no params");
+    assert.deepEqual(await items.next(), { done: true, value: undefined });
+    await server.command("terminate");
+    await session(2);
+    assert.equal(callCount, 1);
+  });
+
   it("makes next() reject with the error of the peer if the peer refuses the request, and then ends", async () => {
     const { items } = await subscribed({ method: "none" });
     assert.instanceOf(await rejection(items.next()), RPCError);

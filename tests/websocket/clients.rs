@@ -134,11 +134,11 @@ async fn connecting_to_a_server_that_never_completes_its_response_times_out() ->
     let outcome = options.connect(&format!("ws://{address}/?key=secret")).await;
     let error = outcome.err().ok_or("the handshake must time out")?;
     assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-    assert_eq!(error.to_string(), format!("{address}: no WebSocket was open after 300 ms"));
+    assert_eq!(error.to_string(), format!("{address}: the WebSocket did not open within 300 ms"));
     assert!(start.elapsed() < Duration::from_secs(10));
     let error =
         within(Transport::websocket(&format!("ws://{address}/"))).await?.err().ok_or("the handshake must time out")?;
-    assert_eq!(error.to_string(), format!("{address}: no WebSocket was open after 10000 ms"));
+    assert_eq!(error.to_string(), format!("{address}: the WebSocket did not open within 10000 ms"));
     assert!(start.elapsed() >= Duration::from_secs(10));
     Ok(())
 }
@@ -176,7 +176,7 @@ async fn an_invalid_response_to_the_handshake_is_refused() -> Test {
             "an extension that was not offered",
         ),
         ("a subprotocol", "\r\n\r\n => \r\nSec-WebSocket-Protocol: lsp\r\n\r\n", "a subprotocol that was not offered"),
-        ("a long head", "LONG", "the head of the response is too long"),
+        ("a long head", "LONG", "the head of the response must have at most 8 KiB"),
         ("not HTTP", "HTTP/1.1 101 Switching Protocols => SSH-2.0-OpenSSH\n\n", "the response is not HTTP"),
     ] {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -206,10 +206,13 @@ async fn errors_of_urls_and_headers_contain_no_secret() -> Test {
             Transport::websocket("ws://user:secret@localhost/").await.err(),
             "the URL must not contain a user; use the header Authorization",
         ),
-        (options.connect("ws://localhost/").await.err(), "the value of the header Authorization must be visible ASCII"),
+        (
+            options.connect("ws://localhost/").await.err(),
+            "the value of the header Authorization must be printable ASCII",
+        ),
         (
             WebSocketOptions::new().header("Sec-WebSocket-Key", "secret").connect("ws://localhost/").await.err(),
-            "the header Sec-WebSocket-Key is set by the handshake itself",
+            "the handshake sets the header Sec-WebSocket-Key; set subprotocols with `subprotocol`",
         ),
         (
             WebSocketOptions::new().header("a b", "secret").connect("ws://localhost/").await.err(),

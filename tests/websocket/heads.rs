@@ -195,6 +195,8 @@ async fn the_server_closes_a_refused_connection_that_the_client_keeps_open() -> 
     let start = Instant::now();
     let refused = response(address, request("evil.example", "").as_bytes()).await?;
     assert!(refused.starts_with("HTTP/1.1 403 "), "{refused}");
+    let reason = "\r\n\r\nHost must be a name of this server; WebSocketPolicy::host or --host adds names\n";
+    assert!(refused.ends_with(reason), "{refused}");
     // This client writes until a write fails, and does not close its connection. So the server must close it.
     let mut stream = TcpStream::connect(address).await?;
     stream.write_all(request("evil.example", "").as_bytes()).await?;

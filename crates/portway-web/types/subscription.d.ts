@@ -7,7 +7,10 @@ import type { PerAttempt, WebSocketTransport } from "./websocket.js";
 export interface SubscriptionGap {
   /** The time of the last item or subscription before the gap: milliseconds since 1970, as `Date.now()` returns. */
   readonly since: number;
-  /** The number of items that were dropped, because they were not read. 0 if a new connection is the cause. */
+  /**
+   * The number of items that were dropped, because they were not read. 0 if a new connection is the cause. Not all of
+   * the items that were dropped before the id of the subscription arrived are counted.
+   */
   readonly dropped: number;
 }
 
@@ -49,7 +52,7 @@ export interface AbortSignalLike {
 
 /**
  * Subscribes at a peer that answers `method` with an id, and sends the items in notifications with this id. Returns the
- * items. Subscribes at once, and again on each new connection. Events that arrive before the id are queued.
+ * items. Subscribes at once, and again on each new connection. Notifications that arrive before the id are queued.
  *
  * The end of the loop, or `return()`, ends the subscription and calls `unsubscribe`. If `method` fails, or no
  * connection follows, the next read rejects.

@@ -70,7 +70,7 @@ export interface ReconnectOptions {
    */
   hold?: number | undefined;
   /**
-   * The delay that is added after the close codes 1012 and 1013, and the minimum of `base` for these codes. Default:
+   * The delay that is added after the close codes 1012 and 1013, and the minimum of `base` after these codes. Default:
    * 5 000.
    */
   restart?: number | undefined;
@@ -90,7 +90,8 @@ export interface WebSocketTransportOptions {
   protocols?: PerAttempt<string | readonly string[] | undefined> | undefined;
   /**
    * The messages that are sent ahead of all others on each connection, such as a login: one message or an array. Texts
-   * are sent as they are, other values as JSON. An array in the array is a batch. Their responses are ignored.
+   * are sent as they are, other values as JSON. An array in the array is a batch. The id of a request among these
+   * messages must be a string, because the ids of calls are numbers. The response to such a request is ignored.
    */
   first?: PerAttempt<string | object | readonly (string | object)[] | undefined> | undefined;
   /**
@@ -101,10 +102,11 @@ export interface WebSocketTransportOptions {
   /**
    * The time in ms that the peer may be silent while a call is pending. After that, the peer receives the request
    * `rpc.ping`, which a peer without this method answers with an error. If no message arrives within the same time
-   * after `rpc.ping`, the connection is abandoned. Time in which timers are late does not count: for instance, the
-   * device sleeps, or the browser slows the timers of a hidden page. A peer that has sent `rpc.ping` or `rpc.pong`
-   * itself is also pinged while no call is pending, after twice this time without a message. Default: 4 500. Minimum:
-   * 100. `false` or 0 disables the heartbeat, for instance for a server that answers no ping while it handles a call.
+   * after `rpc.ping`, the connection is abandoned. Time in which timers are late does not count, for instance while the
+   * device sleeps, or while the browser slows the timers of a hidden page. A peer that has sent `rpc.ping` or
+   * `rpc.pong` itself is also pinged while no call is pending, after twice this time without a message. Default: 4 500.
+   * Minimum: 100. `false` or 0 disables the heartbeat, for instance for a server that answers no ping while it handles
+   * a call.
    *
    * A page does not see a message before its last byte has arrived. So the connection is also abandoned if one message
    * takes longer than twice this time, for instance 1.8 MB at 200 KB/s. For such messages, set a longer time. With `ws`
@@ -152,6 +154,9 @@ export interface WebSocketTransport extends BuiltInTransport {
    * Closes the connection for good. Pending calls reject with `peer-gone`. Codes that browsers do not accept become
    * 1000; they accept 1000 and 3000 to 4999. So the peer of `close(1008)` receives 1000. To refuse a client, use a code
    * from 4400 to 4499, except 4408 and 4429. The reason is cut at 123 bytes of UTF-8. `destroy()` closes with 1000.
+   *
+   * Messages that wait for the next connection are dropped. But if `url` was a socket that is open, the peer receives
+   * the notifications that precede this call. The exception is a function `first` that has not returned its messages.
    */
   close(code?: number, reason?: string): void;
 }

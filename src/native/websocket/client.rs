@@ -135,7 +135,8 @@ impl WebSocketOptions {
         match connected.await {
             Ok(transport) => transport.map_err(|error| with_subject(&error, name)),
             Err(_) => {
-                let problem = format!("{name}: no WebSocket was open after {} ms", self.connect_timeout.as_millis());
+                let limit_ms = self.connect_timeout.as_millis();
+                let problem = format!("{name}: the WebSocket did not open within {limit_ms} ms");
                 Err(io::Error::new(io::ErrorKind::TimedOut, problem))
             }
         }
@@ -151,10 +152,11 @@ impl WebSocketOptions {
             let is_own = ["connection", "upgrade", "sec-websocket-protocol"].contains(&header.as_str())
                 || (headers.contains_key(&header) && header != "host" && header.as_str().starts_with("sec-"));
             if is_own {
-                return Err(invalid(format!("the header {name} is set by the handshake itself")));
+                let problem = format!("the handshake sets the header {name}; set subprotocols with `subprotocol`");
+                return Err(invalid(problem));
             }
             let value = HeaderValue::from_str(value)
-                .map_err(|_| invalid(format!("the value of the header {name} must be visible ASCII")))?;
+                .map_err(|_| invalid(format!("the value of the header {name} must be printable ASCII")))?;
             if header == "host" {
                 headers.insert(header, value);
             } else {
@@ -179,7 +181,7 @@ impl WebSocketOptions {
         stream.flush().await?;
         let (response, unread) = head::read::<Response>(&mut stream).await.map_err(|error| match error {
             HeadError::Io(error) => error,
-            HeadError::TooLong => failed("the head of the response is too long"),
+            HeadError::TooLong => failed("the head of the response must have at most 8 KiB"),
             HeadError::Invalid(problem) => failed(format!("the response is not HTTP: {problem}")),
         })?;
         self.verify(&response, &key)?;

@@ -109,14 +109,14 @@ impl WebSocketPolicy {
     }
 
     /// Adds a subprotocol that the server chooses if a client offers it. Default: `jsonrpc-2.0`. If a client offers
-    /// only other subprotocols, the server chooses none. Chromium then ends the connection.
+    /// only other subprotocols, the server chooses none. Chromium then closes the connection.
     pub fn subprotocol(mut self, name: impl Into<String>) -> Self {
         self.subprotocols.push(name.into());
         self
     }
 
-    /// Sets a function that admits or refuses each request, after `Host` and `Origin` were checked. The receipt of the
-    /// head and the check must together take at most 10 seconds.
+    /// Sets a function that admits or refuses each request, after `Host` and `Origin` were checked. The request is
+    /// answered with 408 if the receipt of its head and this function together take more than 10 seconds.
     pub fn check<F, W>(self, check: F) -> Self
     where
         F: Fn(RequestHead) -> W + Send + Sync + 'static,
@@ -143,15 +143,18 @@ impl WebSocketPolicy {
     pub(super) fn check_headers(&self, headers: &HeaderMap, local: Option<SocketAddr>) -> Result<(), Refused> {
         let bad = |reason| Refused { status: StatusCode::BAD_REQUEST, reason };
         let forbidden = |reason| Refused { status: StatusCode::FORBIDDEN, reason };
-        let host = single(headers, "Host").ok().flatten().ok_or_else(|| bad("one Host is required"))?;
+        let host = single(headers, "Host").ok().flatten();
+        let host = host.ok_or_else(|| bad("the request must have exactly one header Host"))?;
         if !self.serves(host, local) {
-            return Err(forbidden("this Host is not served here"));
+            return Err(forbidden("Host must be a name of this server; WebSocketPolicy::host or --host adds names"));
         }
-        match single(headers, "Origin").map_err(|()| bad("one Origin is allowed"))? {
-            None if self.requires_origin => Err(forbidden("an Origin is required")),
+        match single(headers, "Origin").map_err(|()| bad("the request must have at most one header Origin"))? {
+            None if self.requires_origin => Err(forbidden("the request must have the header Origin")),
             None => Ok(()),
             Some(origin) if self.allows(origin, host) => Ok(()),
-            Some(_) => Err(forbidden("this Origin is not allowed")),
+            Some(_) => Err(forbidden(
+                "Origin must be the origin of this server; WebSocketPolicy::origin or --origin adds origins",
+            )),
         }
     }
 
@@ -190,8 +193,10 @@ impl WebSocketPolicy {
     pub(super) async fn admit(&self, head: RequestHead) -> Result<Admission, Refused> {
         let Some(check) = &self.check else { return Ok(Admission::anonymous()) };
         check(head).await.map_err(|refusal| match refusal {
-            Refusal::Unauthorized => Refused { status: StatusCode::UNAUTHORIZED, reason: "a valid token is required" },
-            Refusal::Forbidden => Refused { status: StatusCode::FORBIDDEN, reason: "the request is not allowed" },
+            Refusal::Unauthorized => {
+                Refused { status: StatusCode::UNAUTHORIZED, reason: "the request must have a valid token" }
+            }
+            Refusal::Forbidden => Refused { status: StatusCode::FORBIDDEN, reason: "this client may not connect" },
         })
     }
 }

@@ -96,7 +96,7 @@ impl WebSocketListener {
         let policy = Arc::clone(&self.policy);
         async move {
             let Some(place) = place else {
-                let reason = "too many connections";
+                let reason = "the server has too many connections; try again later";
                 head::refuse(stream, StatusCode::SERVICE_UNAVAILABLE, "", reason).await;
                 return None;
             };
@@ -118,10 +118,13 @@ impl WebSocketListener {
 impl WebSocketPolicy {
     /// Does the handshake of a server on a connection, for example on a connection with TLS. `local` is the address of
     /// the server, and `remote` is the address of the client. Both are addresses of the same TCP connection. A request
-    /// that is not admitted is answered with an HTTP error. This method does not limit the number of connections.
+    /// that is not admitted is answered with an HTTP error. This method does not limit the number of connections, so
+    /// [`Self::max_connections`] and [`Self::max_connections_per_address`] have no effect.
     ///
     /// ```no_run
     /// use portway::{Server, WebSocketPolicy};
+    /// use std::time::Duration;
+    /// use tokio::time::timeout;
     ///
     /// # async fn run(tls: tokio_rustls::TlsAcceptor) -> std::io::Result<()> {
     /// let listener = tokio::net::TcpListener::bind("0.0.0.0:8443").await?;
@@ -130,7 +133,8 @@ impl WebSocketPolicy {
     ///     let (stream, remote) = listener.accept().await?;
     ///     let (policy, tls, local) = (policy.clone(), tls.clone(), stream.local_addr()?);
     ///     tokio::spawn(async move {
-    ///         let transport = policy.accept(tls.accept(stream).await?, local, remote).await?;
+    ///         let stream = timeout(Duration::from_secs(10), tls.accept(stream)).await??;
+    ///         let transport = policy.accept(stream, local, remote).await?;
     ///         Server::new(transport).run().await;
     ///         std::io::Result::Ok(())
     ///     });
@@ -148,7 +152,6 @@ impl WebSocketPolicy {
     }
 }
 
-/// Creates the transport of a server on a connection that another HTTP server has upgraded to a WebSocket.
 impl Transport {
     /// Uses a connection that an HTTP server, such as hyper, has upgraded to a WebSocket. The transport is the server
     /// of the WebSocket, so its frames are not masked. The HTTP server must have checked the request, see
@@ -180,11 +183,11 @@ where
             Err(HeadError::TooLong) => {
                 return Err(Failure::refused(
                     StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-                    "the head of the request is too long",
+                    "the head of the request must have at most 8 KiB",
                 ));
             }
             Err(HeadError::Invalid(_)) => {
-                return Err(Failure::refused(StatusCode::BAD_REQUEST, "the request must be a GET of HTTP/1.1"));
+                return Err(Failure::refused(StatusCode::BAD_REQUEST, "the request must be a valid GET of HTTP/1.1"));
             }
         };
         if place.as_mut().is_some_and(|place| !place.keep()) {
@@ -207,7 +210,7 @@ where
             Err(io::Error::new(io::ErrorKind::PermissionDenied, reason))
         }
         Err(_) => {
-            let reason = "the head of the request was not complete in time";
+            let reason = "the head of the request must arrive, and be checked, within 10 seconds";
             head::refuse(stream, StatusCode::REQUEST_TIMEOUT, "", reason).await;
             Err(io::Error::new(io::ErrorKind::TimedOut, reason))
         }
@@ -245,7 +248,10 @@ async fn examine(
             Failure::refused(StatusCode::BAD_REQUEST, "Sec-WebSocket-Key must be 16 bytes in base64")
         }
         _ => Failure::Refused(
-            Refused { status: StatusCode::UPGRADE_REQUIRED, reason: "an upgrade to WebSocket 13 is required" },
+            Refused {
+                status: StatusCode::UPGRADE_REQUIRED,
+                reason: "the request must upgrade to a WebSocket with Sec-WebSocket-Version: 13",
+            },
             "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n",
         ),
     })?;

@@ -58,7 +58,7 @@ enum Received {
     Binary(Bytes),
 }
 
-/// Finds peers that do not exist any more.
+/// Detects peers that no longer respond.
 #[derive(Default)]
 struct PingTimer {
     sleep: Option<Pin<Box<Sleep>>>,

@@ -1,7 +1,8 @@
-//! How many bytes of a TCP connection the system of the peer has taken.
+//! Reads the number of bytes of a TCP connection that the system of the peer has received.
 //!
-//! The system of this side buffers megabytes, and a write has room again only after a third of them was taken. So a
-//! peer that reads slowly would show no life for minutes. Linux reports the progress of a connection by `sock_diag(7)`.
+//! The system of this side buffers megabytes. A full buffer has room again only after the peer has received a third of
+//! it. So a peer that reads slowly would seem silent for minutes. Linux reports the progress of a connection by
+//! `sock_diag(7)`.
 
 use std::net::SocketAddr;
 
@@ -98,7 +99,7 @@ mod linux {
         request.extend(((HEADER_BYTES + REQUEST_BYTES) as u32).to_ne_bytes());
         request.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
         request.extend(NLM_F_REQUEST.to_ne_bytes());
-        // The number of the request, and the receiver, which is the kernel.
+        // The number of the request, and the address of the receiver. Both are 0, which is the address of the kernel.
         request.extend([0; 8]);
         request.extend([family.as_raw() as u8, IPPROTO_TCP, 1 << (INET_DIAG_INFO - 1), 0]);
         // All states.

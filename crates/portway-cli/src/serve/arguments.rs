@@ -23,7 +23,8 @@ pub(crate) struct ServeArguments {
     pub(crate) hosts: Vec<String>,
 
     /// Admit only WebSockets that send the token of this file. A program sends the header
-    /// `Authorization: Bearer TOKEN`. A page offers the subprotocols jsonrpc-2.0 and ticket.TOKEN
+    /// `Authorization: Bearer TOKEN`. A page offers the subprotocols jsonrpc-2.0 and ticket.TOKEN. For pages, the token
+    /// must not contain / or =
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "ws")]
     pub(crate) token_file: Option<PathBuf>,
 
@@ -95,14 +96,13 @@ impl From<ServeFraming> for Framing {
 }
 
 fn listen_address(text: &str) -> Result<String, String> {
-    let help = "it must be ADDRESS:PORT, such as 127.0.0.1:8080";
     if let Some((scheme, _)) = text.split_once("://") {
         return Err(format!("it must be ADDRESS:PORT without {scheme}://, such as 127.0.0.1:8080"));
     }
     let is_address = text
         .rsplit_once(':')
         .is_some_and(|(host, port)| !host.is_empty() && !host.contains(['/', ' ']) && port.parse::<u16>().is_ok());
-    if is_address { Ok(text.to_owned()) } else { Err(help.to_owned()) }
+    if is_address { Ok(text.to_owned()) } else { Err("it must be ADDRESS:PORT, such as 127.0.0.1:8080".to_owned()) }
 }
 
 fn origin(text: &str) -> Result<String, String> {
@@ -126,7 +126,12 @@ Each connection starts a separate process of the program. Messages between the
 connection and the process are not changed. When the connection ends, the input
 of the process is closed. After two seconds, SIGTERM is sent to the process and
 to the processes that it has started. The program inherits standard error from
-this command. Its standard input and output carry the messages.
+this command. Its standard input and output carry the messages. At most 64
+processes run at a time. A further WebSocket is refused with 503, and any other
+connection waits until a process has ended.
+
+With --demo, `slow` takes `[N]` and answers after N ms, and `count` takes
+`[N]` and returns a stream of the numbers from 1 to N.
 
 When the command listens, it prints one line for each socket on standard error,
 such as `listening on ws://127.0.0.1:8080/`. After SIGINT, SIGTERM or SIGHUP,

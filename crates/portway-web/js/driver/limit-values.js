@@ -108,7 +108,7 @@ export const MAX_OFFLINE_MESSAGES = 1_000;
 export const MAX_OFFLINE_CHARACTERS = 1_048_576;
 /** Default silence of a WebSocket's peer before a ping, and maximum silence after the ping, in milliseconds. */
 export const SOCKET_HEARTBEAT = 4_500;
-/** Maximum wait of a WebSocket of `ws` for the answer to its close frame, in milliseconds. */
+/** Time after which a WebSocket of `ws` that is closing no longer keeps its process alive, in milliseconds. */
 export const SOCKET_CLOSE = 2_000;
 /** Maximum factor of a WebSocket's heartbeat, which doubles at each end by the heartbeat while calls stay pending. */
 export const MAX_PATIENCE = 8;

@@ -3,8 +3,9 @@
 import { runUserCode } from "../driver/error-reporter.js";
 
 /**
- * Throws a `TypeError` if the type of `value` is not in `text`, and a `RangeError` if a number is less than `least`.
- * The error contains `path`, the name of the value. It does not contain objects and strings, since they may be secret.
+ * Throws a `TypeError` if `value` has a wrong type, and a `RangeError` if a number is less than `least`. `text`
+ * describes the accepted values in the error. A type is accepted if `text` contains its name. The error also contains
+ * `path`, the name of the value. It does not contain objects and strings, since they may be secret.
  */
 export function checkValue(path, value, text, least) {
   const isConstant = value === null || typeof value === "boolean";

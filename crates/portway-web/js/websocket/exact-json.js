@@ -2,7 +2,7 @@
 // them. `JSON.parse` also rounds numbers. So this module searches the text for repeated members of the envelope, and
 // for the digits of ids. For most single messages, a search with one pattern is enough.
 
-import { checkValue } from "../driver/json-values.js";
+import { checkValue as checkJsonValue } from "../driver/json-values.js";
 import { INVALID_REQUEST, asMessage, asMessages } from "../driver/json-text.js";
 import { CANCEL, PROGRESS_TOKEN } from "../driver/profile.js";
 import { CREDIT } from "../driver/stream-protocol.js";
@@ -87,7 +87,7 @@ export const decode = (data) => new TextDecoder(undefined, { fatal: true, ignore
 
 /** Returns the JSON text of a message, with the ids of the peer as the peer has written them. */
 export function exactText(message) {
-  checkValue(message);
+  checkJsonValue(message);
   const { id, params } = message;
   if (isMarked(id)) return withId(message, "id");
   for (const name of [PROGRESS_TOKEN, "id"])

@@ -17,13 +17,13 @@ const PING_BYTES = 200;
  * and a request otherwise. `onDead` is called if no message arrives after a ping, with the time (ms) of the wait. The
  * link passes `setTimer` and `now`.
  *
- * A page cannot see a message before its last byte has arrived. So a connection that is given up may only be slow.
- * While calls stay pending, for instance because they are sent again, each such end doubles both times.
+ * A page cannot see a message before its last byte has arrived. So a connection that this module reports may only be
+ * slow. While calls stay pending, for instance because they are sent again, each report doubles both times.
  */
 export function liveness(option, isWaiting, countBytes, ping, onDead, setTimer, now) {
   const isOn = option > 0 && option <= MAX_TIMEOUT_MS;
   const interval = option / CHECKS;
-  /** The factor of `option`. */
+  /** Both times are `option`, multiplied by this factor. */
   let patience = 1;
   /** The result of `countBytes` at the last check. */
   let bytes;
@@ -32,13 +32,13 @@ export function liveness(option, isWaiting, countBytes, ping, onDead, setTimer, 
   /** The number of intervals without a message. An interval whose timer was late does not count. */
   let silence = 0;
   /** The value of `silence` at the last ping; undefined if a message has arrived since. */
-  let asked;
+  let silenceAtPing;
   /** Whether the peer answers `rpc.ping` by `rpc.pong`. Such a peer is pinged even while no call is pending. */
   let answersPings = false;
 
   const reset = () => {
     silence = 0;
-    asked = undefined;
+    silenceAtPing = undefined;
   };
 
   /** Starts the checks, unless they run already. Silence before this start does not count. */
@@ -60,29 +60,32 @@ export function liveness(option, isWaiting, countBytes, ping, onDead, setTimer, 
       if (count > bytes + PING_BYTES) reset();
       bytes = count;
       if (now() < due + ms / 4) silence++;
-      if (asked === undefined) {
+      if (silenceAtPing === undefined) {
         if (!isPending && !answersPings) return;
-      } else if (silence >= asked + CHECKS) {
+      } else if (silence >= silenceAtPing + CHECKS) {
         patience = Math.min(2 * patience, MAX_PATIENCE);
         return onDead(ms * CHECKS);
       }
       schedule();
-      if (silence >= (isPending ? CHECKS : 2 * CHECKS)) ask();
+      if (silence >= (isPending ? CHECKS : 2 * CHECKS)) pingNow();
     }, ms);
   };
 
-  /** Pings the peer now, unless it has not answered an earlier ping, or need not answer. */
-  const ask = () => {
-    if (!isOn || asked !== undefined || !(isWaiting() || answersPings)) return;
+  /**
+   * Pings the peer now, unless an earlier ping has no answer yet. Does nothing if no call is pending and the peer has
+   * not shown that it answers `rpc.ping` by `rpc.pong`.
+   */
+  const pingNow = () => {
+    if (!isOn || silenceAtPing !== undefined || !(isWaiting() || answersPings)) return;
     watch();
-    asked = silence;
+    silenceAtPing = silence;
     ping(answersPings);
   };
 
   return [
     reset,
     watch,
-    ask,
+    pingNow,
     /** Called when the peer has sent `rpc.ping` or `rpc.pong`: such a peer also answers `rpc.ping`. */
     () => {
       answersPings = true;

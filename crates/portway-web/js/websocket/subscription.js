@@ -61,6 +61,8 @@ export function subscribe(client, options) {
   let since;
   let isOver = false;
   let failure;
+  /** Removes the watcher of the transport. Undefined until `watch` has returned. */
+  let stopWatching;
 
   const settle = () => {
     while (reads.length > 0 && (items.length > 0 || isOver)) {
@@ -107,8 +109,8 @@ export function subscribe(client, options) {
   const begin = async () => {
     const own = session;
     try {
-      const given = typeof params === "function" ? await params() : params;
-      const id = readId(await client.request(method, given, { timeout }));
+      const currentParams = typeof params === "function" ? await params() : params;
+      const id = readId(await client.request(method, currentParams, { timeout }));
       if (session !== own) return;
       if (isOver) return void remove(id);
       current = { id };
@@ -121,13 +123,13 @@ export function subscribe(client, options) {
     }
   };
 
-  const stopWatching = transport.watch({
+  stopWatching = transport.watch({
     onMessage({ method, params, id }) {
       if (method !== notification || id !== undefined) return;
       if (current) return onEvent(params);
       // The peer may send events before its answer. They may belong to other subscriptions, so `onEvent` checks their
-      // ids later.
-      early = [...early.slice(1 - buffer), params];
+      // ids later. With one event more than `buffer`, `onEvent` reports a gap if events were dropped here.
+      early = [...early, params].slice(-buffer - 1);
     },
     onSession(number) {
       session = number;
@@ -137,7 +139,9 @@ export function subscribe(client, options) {
     },
     onEnd: end,
   });
-  signal?.addEventListener("abort", onAbort);
+  // If the connection is open, `watch` calls `params`, which may throw.
+  if (isOver) stopWatching();
+  else signal?.addEventListener("abort", onAbort);
   if (signal?.aborted) onAbort();
 
   return {

@@ -4,7 +4,8 @@ import { MIN_HEARTBEAT } from "../driver/limit-values.js";
 import { checkValue } from "./check-options.js";
 
 const FUNCTION = ["a function"];
-export const CLASS = "a function, as in `npm install ws`";
+/** Describes a function that the sockets of `ws` have. */
+export const FUNCTION_OF_WS = "a function, as in `npm install ws`";
 /**
  * The parameters of `checkValue` for each option. `webSocketTransport` and `checkAttempt` check the options without
  * parameters.

@@ -21,8 +21,8 @@ import { decode, exactText, isOfApplication, readMessages } from "./exact-json.j
 import { liveness } from "./liveness.js";
 import { ReconnectPolicy, verdictOf } from "./reconnect-policy.js";
 import { runningRequests } from "./running-requests.js";
-import { closeCode, MAX_REASON_BYTES, textOf } from "./socket-error.js";
-import { CLASS, OPTIONS, checkAttempt } from "./transport-options.js";
+import { ABNORMAL, closeCode, MAX_REASON_BYTES, MIN_LARGE_CHARACTERS, textOf, TOO_BIG } from "./socket-error.js";
+import { FUNCTION_OF_WS, OPTIONS, checkAttempt } from "./transport-options.js";
 
 /** The sockets that have a transport. */
 const used = new WeakSet();
@@ -32,13 +32,6 @@ const OPEN = 1;
 const PING_ID = "rpc.ping";
 /** The time (ms) between two checks of a full buffer. Browsers have no event for the written bytes of a buffer. */
 const DRAIN_CHECK_MS = 20;
-/**
- * A call with at most this number of characters is never regarded as the reason of a close with 1009 (message too big).
- */
-const MIN_LARGE_CHARACTERS = 16_384;
-const TOO_BIG = 1009;
-/** The close code that browsers report for a connection that was not closed by a handshake. */
-const ABNORMAL = 1006;
 
 /** @type {typeof import("../../types/websocket.js").webSocketTransport} */
 export function webSocketTransport(url, options = {}) {
@@ -54,12 +47,14 @@ export function webSocketTransport(url, options = {}) {
   } = options;
   /** @type {any} A socket that the application has accepted or opened. No attempt follows its end. */
   const accepted = /** @type {any} */ (url)?.send && !used.has(/** @type {any} */ (url)) && url;
-  /** @type {any[]} */
+  /** @type {any[]} The URL, the subprotocols and the first messages, or functions that return them for each attempt. */
   const inputs = [accepted ? "" : url, protocols, first];
   const isFunction = (value) => typeof value === "function";
-  checkAttempt(inputs.map((input) => (isFunction(input) ? "" : input)));
-  // Node 20 has no global WebSocket.
-  if (!(accepted || WebSocket?.prototype)) checkValue("WebSocket", WebSocket, "a class, as in `npm install ws`");
+  /** The texts of `first`, unless `first` is a function. */
+  const [, , constantLogin] = checkAttempt(inputs.map((input) => (isFunction(input) ? "" : input)));
+  // Node 20 has no global WebSocket. The texts of classes and bound classes begin in one of these two ways.
+  if (!accepted && !/^(class|function)/.test(/** @type {any} */ (WebSocket)))
+    checkValue("WebSocket", WebSocket, "a class, as in `npm install ws`");
   checkOptions({ ...options, heartbeat: heartbeat === 0 ? false : heartbeat }, OPTIONS);
   const isOnce = accepted || reconnect === false;
   const newPolicy = () => new ReconnectPolicy(/** @type {any} */ (reconnect), (error) => report(error));
@@ -76,17 +71,17 @@ export function webSocketTransport(url, options = {}) {
   /** The calls that may be sent again, by id: an array with the text of the call for each time that it was sent. */
   const repeatable = new Map();
   /** The lengths of the calls that were sent and may be the reason of a close with 1009, by id. */
-  const large = new Map();
+  const largeCalls = new Map();
   /** The watchers, which `watch` adds. */
   const watchers = new Set();
   /** Returns the error of later calls. Undefined until the end of the transport. */
   let endError;
   /** The URL of the last attempt for errors: " to ", and the URL without its secrets. */
-  let place = "";
+  let destination = "";
   /** The description of the last end of a connection or an attempt. */
   let lastEnd = "";
-  // `ws` emits messages even if nothing listens.
-  const pause = () => accepted?.pause?.();
+  // `ws` emits messages even if nothing listens. A socket of `ws` that was closed while it was connecting cannot pause.
+  const pause = () => accepted?.readyState <= OPEN && accepted.pause?.();
   const resume = () => accepted?.isPaused && accepted.resume();
   if (accepted) used.add(accepted);
   pause();
@@ -108,12 +103,12 @@ export function webSocketTransport(url, options = {}) {
   let CallError = Error;
   let resetSilence;
   let watchPeer;
-  let askPeer;
+  let pingPeer;
   let confirmPings;
   let stopWatching;
 
   /** Calls a function of the application, if it is defined. If the function throws, reports the exception. */
-  const tell = (handler, value) => runUserCode(() => handler?.(value), report);
+  const callHandler = (handler, value) => runUserCode(() => handler?.(value), report);
   const isOver = (bytes) => socket?.bufferedAmount > bytes;
   const requests = runningRequests(isOver, () => new Promise((resolve) => setTimer(resolve, DRAIN_CHECK_MS)));
 
@@ -136,7 +131,7 @@ export function webSocketTransport(url, options = {}) {
   function post(text, ids) {
     for (const id of ids) {
       repeatable.get(id)?.push(text);
-      if (text.length > MIN_LARGE_CHARACTERS) large.set(id, text.length);
+      if (text.length > MIN_LARGE_CHARACTERS) largeCalls.set(id, text.length);
     }
     socket.send(text);
   }
@@ -148,7 +143,6 @@ export function webSocketTransport(url, options = {}) {
     const text = isBatch ? `[${message.map(exactText)}]` : exactText(message);
     checkLength(text.length);
     const ids = () => messages.map(({ id }) => id);
-    const isAnswer = !messages.some(isCall);
     const hasCalls = messages.some(isRequest);
     // Only these messages are limited or queued. All other messages are answers, whose number the peer determines, or
     // notifications whose loss is not an error.
@@ -157,10 +151,10 @@ export function webSocketTransport(url, options = {}) {
       if (isOwn && isOver(MAX_UNWRITTEN_BYTES)) throw socketError("congested", "the peer does not read");
       post(text, hasCalls ? ids() : []);
       // A peer that sends requests, and does not read their answers, could fill the memory.
-      if (isAnswer && isOver(2 * MAX_UNWRITTEN_BYTES)) giveUp("the peer does not read");
+      if (!messages.some(isCall) && isOver(2 * MAX_UNWRITTEN_BYTES)) giveUp("the peer does not read");
       if (hasCalls) watchPeer();
     } else if (isOwn && !endError) {
-      if (!hasCalls && sessionCount > 0 && !options.queueNotifications)
+      if (!hasCalls && sessionCount && !options.queueNotifications)
         throw socketError("session-ended", "no connection: set queueNotifications");
       dropEnded();
       const characters = waiting.reduce((sum, [, { length }]) => sum + length, text.length);
@@ -170,6 +164,9 @@ export function webSocketTransport(url, options = {}) {
       waiting.push([ids(), text]);
     }
   }
+
+  /** Sends the texts of `first`. */
+  const sendFirst = (login) => login.forEach((text) => socket.send(text));
 
   /** Sends the waiting messages. */
   function flush() {
@@ -181,7 +178,7 @@ export function webSocketTransport(url, options = {}) {
   function dropEnded() {
     const pending = pendingIds();
     const isWanted = (id) => id === undefined || pending.has(id);
-    for (const calls of [repeatable, large]) for (const [id] of calls) if (!isWanted(id)) calls.delete(id);
+    for (const calls of [repeatable, largeCalls]) for (const [id] of calls) if (!isWanted(id)) calls.delete(id);
     waiting = waiting.flatMap(([ids, text]) => {
       const wanted = ids.filter(isWanted);
       const isWhole = wanted.length === ids.length;
@@ -201,7 +198,7 @@ export function webSocketTransport(url, options = {}) {
       checkLength(size);
       messages = readMessages(typeof data === "string" ? data : decode(data), unreadable);
     } catch (/** @type {any} */ error) {
-      return reject(error instanceof RangeError ? OVERSIZE : PARSE_ERROR, error);
+      return refuse(error instanceof RangeError ? OVERSIZE : PARSE_ERROR, error);
     }
     if (unreadable.length) report(new Error("a response repeats a member"), unreadable);
     if (!messages || (messages.id === PING_ID && !isCall(messages))) return;
@@ -217,7 +214,7 @@ export function webSocketTransport(url, options = {}) {
    * Handles an unreadable message. If a server uses this transport, the message is answered. Otherwise the error is
    * reported. If calls are pending, the message may also be a response.
    */
-  function reject(answer, error) {
+  function refuse(answer, error) {
     if (isServing()) send(answer);
     else report(error);
     if (isWaiting()) report(error, [undefined]);
@@ -235,31 +232,31 @@ export function webSocketTransport(url, options = {}) {
     let names;
     let login;
     let cause;
-    let made;
+    let newSocket;
     try {
       [address, names, login] = checkAttempt(
         await Promise.all(inputs.map(async (input) => (isFunction(input) ? input() : input))),
       );
       if (attempt !== own) return;
       // A URL may contain a password or a ticket.
-      place = address && ` to ${address}`.replace(/[?#].*|[^/?#]*@/gs, "");
-      made = accepted || new WebSocket(address, names);
-      checkValue("addEventListener of the WebSocket", made.addEventListener, CLASS);
+      destination = address && ` to ${address}`.replace(/[?#].*|[^/?#]*@/gs, "");
+      newSocket = accepted || new WebSocket(address, names);
+      checkValue("addEventListener of the WebSocket", newSocket.addEventListener, FUNCTION_OF_WS);
       resume();
       if (accepted?.readyState > OPEN) {
         socket = undefined;
-        return giveUp("the connection has ended", undefined, true);
+        return giveUp("the connection has ended");
       }
     } catch (error) {
       // The URL or a subprotocol is invalid, or the page may not connect to the URL, or the class is not a WebSocket.
       // Another attempt would fail, too, unless a function returns another value. The message of the error may contain
       // the URL with its secrets.
-      const isFinal = login && (made || !inputs.slice(0, 2).some(isFunction));
+      const isFinal = login && (newSocket || !inputs.slice(0, 2).some(isFunction));
       return attempt === own && giveUp(textOf(error).replace(address || "", ""), error, isFinal);
     }
-    socket = made;
+    socket = newSocket;
     socket.binaryType = "arraybuffer";
-    tell(transport.onSocket, socket);
+    callHandler(transport.onSocket, socket);
     removeListeners = addListeners(socket, {
       open: () => begin(address, login),
       message: onData,
@@ -275,15 +272,15 @@ export function webSocketTransport(url, options = {}) {
     resume();
     policy.opened(now());
     schedule();
-    for (const text of login) own.send(text);
+    sendFirst(login);
     isReady = true;
-    const number = ++sessionCount;
+    sessionCount++;
     // Messages that the application sends in `onSession` are sent before the messages that wait.
-    tell(options.onSession, { number, url: address, protocol: own.protocol });
+    callHandler(options.onSession, { number: sessionCount, url: address, protocol: own.protocol });
     if (socket !== own) return;
     flush();
     watchPeer();
-    for (const watcher of watchers) watcher.onSession(number);
+    for (const watcher of watchers) watcher.onSession(sessionCount);
   }
 
   /** Handles the end of a connection, or of an attempt. */
@@ -305,21 +302,21 @@ export function webSocketTransport(url, options = {}) {
     endSession(facts, cause);
     if (policy.due !== due) return;
     schedule();
-    tell(options.onRetry, { ...facts, attempt: policy.attempt, delay: policy.delay, cause });
+    callHandler(options.onRetry, { ...facts, attempt: policy.attempt, delay: policy.delay, cause });
   }
 
   /** Ends the session or the attempt. The calls that wait, and the calls that may be sent again, stay pending. */
   function endSession(facts, cause) {
     if (!abandon(facts, cause)) return;
     dropEnded();
-    let tooLarge = facts.code === TOO_BIG && [...large, [0, 0]].sort(([, a], [, b]) => b - a)[0][0];
+    let tooLarge = facts.code === TOO_BIG && [...largeCalls, [0, 0]].sort(([, a], [, b]) => b - a)[0][0];
     repeatable.delete(tooLarge);
-    large.clear();
+    largeCalls.clear();
     // Calls that were not sent are in `waiting` already.
     for (const [id, texts] of repeatable) if (texts.length % MAX_SENDS > 0) waiting.push([[id], texts[0]]);
     const error = socketError("session-ended", lastEnd, facts, cause, (id) => id === tooLarge);
     notifyClosed(error, true, false, new Set(waiting.flatMap(([ids]) => ids)));
-    // Later copies of the error are for requests of the peer, which may have the same ids.
+    // The link also makes copies of the error for the requests of the peer. Their ids may equal the ids of calls.
     tooLarge = false;
     reportLost(error);
   }
@@ -340,12 +337,12 @@ export function webSocketTransport(url, options = {}) {
     notifyClosed?.(error);
     if (hadSession && !isOwn) reportLost(error);
     for (const watcher of watchers) watcher.onEnd(error);
-    if (!isOwn) tell(options.onEnd, error);
+    if (!isOwn) callHandler(options.onEnd, error);
   }
 
   function reportLost(error) {
     for (const watcher of watchers) watcher.onSession(0);
-    tell(options.onLost, error);
+    callHandler(options.onLost, error);
   }
 
   /** Closes the socket and removes its listeners. Returns whether there was a session. */
@@ -355,8 +352,8 @@ export function webSocketTransport(url, options = {}) {
     const subject = isOwn
       ? "this side has closed the transport"
       : isReady
-        ? `the connection${place} has ended with code ${code}`
-        : `the attempt to connect${place} has failed`;
+        ? `the connection${destination} has ended with code ${code}`
+        : `the attempt to connect${destination} has failed`;
     lastEnd = subject + (text && `: ${text}`);
     const own = socket;
     attempt = socket = undefined;
@@ -390,7 +387,7 @@ export function webSocketTransport(url, options = {}) {
   /** Sets the timer to the next change of the policy. */
   function schedule() {
     clearTimeout(timer);
-    if (policy.due === undefined) return;
+    if (!policy.due) return;
     const onTimer = () => {
       policy.handleTimeout(now());
       schedule();
@@ -402,11 +399,9 @@ export function webSocketTransport(url, options = {}) {
 
   // Events of the page.
 
-  /**
-   * Called when the network is available or the page is visible again. Pings the peer, or starts an attempt at once.
-   */
-  function onChance() {
-    if (isReady) return askPeer();
+  /** Pings the peer, or starts an attempt at once, because the network is available or the page is visible again. */
+  function pingOrConnect() {
+    if (isReady) return pingPeer();
     if (policy.hurry()) open();
   }
 
@@ -417,9 +412,9 @@ export function webSocketTransport(url, options = {}) {
   }
 
   const pageListeners = {
-    online: onChance,
+    online: pingOrConnect,
     // The event bubbles from the document to the window.
-    visibilitychange: () => document.hidden || onChance(),
+    visibilitychange: () => document.hidden || pingOrConnect(),
     // Browsers do not put a page with an open socket into the back/forward cache.
     pagehide({ persisted }) {
       if (!persisted) return;
@@ -432,7 +427,11 @@ export function webSocketTransport(url, options = {}) {
   };
 
   const close = (code, reason = "") => {
-    if (waiting.length && !first && accepted?.readyState === OPEN) flush();
+    // The peer receives the notifications that precede `close`, unless a function has not returned `first` yet.
+    if (waiting.length && accepted?.readyState === OPEN && (isReady || !isFunction(first))) {
+      if (!isReady) sendFirst(constantLogin);
+      flush();
+    }
     end({ code: closeCode(code), reason: `${reason}`, wasClean: true }, undefined, true);
   };
 
@@ -453,7 +452,7 @@ export function webSocketTransport(url, options = {}) {
     },
     onClose(...functions) {
       [notifyClosed, isWaiting, pendingIds, setTimer, now, CallError] = functions;
-      [resetSilence, watchPeer, askPeer, confirmPings, stopWatching] = liveness(
+      [resetSilence, watchPeer, pingPeer, confirmPings, stopWatching] = liveness(
         heartbeat,
         isWaiting,
         // Only `ws` has the first two numbers. `writeQueueSize` is the unwritten part of a large message in Node.
@@ -482,7 +481,7 @@ export function webSocketTransport(url, options = {}) {
     /** Returns a description for the error of a call that times out while it waits for a connection. */
     describeTimeout: (id) =>
       waiting.some(([ids]) => ids.includes(id))
-        ? `timeout without a connection${lastEnd ? ` (${lastEnd})` : place}`
+        ? `timeout without a connection${lastEnd ? ` (${lastEnd})` : destination}`
         : undefined,
     /**
      * Adds a watcher: `onMessage(message)`, `onSession(number)` (0 at the end of a session), `onEnd(error)`. Returns
