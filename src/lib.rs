@@ -31,7 +31,7 @@
 //! - `stdio` (in a browser, only with the feature `codec`): standard streams whose calls block until they complete,
 //!   even if a descriptor is non-blocking;
 //! - `tap` (with the feature `native`): records of the messages that cross a link;
-//! - `mcp` (with the feature `mcp`): a client of the Model Context Protocol.
+//! - `mcp` (with the feature `mcp`): a client and a server of the Model Context Protocol.
 //!
 //! Modules of `portway-proto`, for implementers of protocols:
 //!
@@ -46,9 +46,9 @@
 //!
 //! - **`native`**: clients and servers over byte streams, sockets and processes, on tokio, on Unix and Windows.
 //!   *Enabled by default.*
-//! - **`mcp`**: a client of the Model Context Protocol over the standard streams of a process, and the profile of its
+//! - **`mcp`**: a client and a server of the Model Context Protocol over standard streams, and the profile of their
 //!   links, on Unix and Windows.
-//! - **`mcp-http`**: the same client over Streamable HTTP, with TLS.
+//! - **`mcp-http`**: the same over Streamable HTTP, with TLS for clients.
 //! - **`websocket`**: `Transport::websocket` and `Listener::websocket`, with TLS for clients, on Unix and Windows.
 //! - **`browser`**: clients and servers over windows, workers and ports, in browsers. *Enabled by default.*
 //! - **`codec`**: in browsers, the codecs of bytes and text, and WIPC. On other targets, they are always available.
@@ -123,6 +123,11 @@ pub mod readme {}
 #[cfg(all(doctest, feature = "websocket", unix))]
 #[doc = include_str!("../docs/websocket-server.md")]
 pub mod websocket_server {}
+
+/// The tests compile the servers of the page about MCP.
+#[cfg(all(doctest, feature = "mcp-http", unix))]
+#[doc = include_str!("../docs/mcp.md")]
+pub mod mcp_servers {}
 
 /// The tests compile the sample of the page about taps.
 #[cfg(all(doctest, feature = "native", unix))]

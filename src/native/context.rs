@@ -80,7 +80,7 @@ impl Context {
     /// when the request is cancelled.
     #[must_use = "a future does nothing unless it is polled"]
     pub fn cancelled(&self) -> Cancelled {
-        Cancelled { cancel_token: Arc::clone(&self.cancel_token), waker_key: WakerKey::default() }
+        Cancelled::new(Arc::clone(&self.cancel_token))
     }
 
     /// Yields to the runtime, so that other tasks run. If a handler awaits nothing else, it can be cancelled only
@@ -141,6 +141,12 @@ impl fmt::Debug for Context {
 pub struct Cancelled {
     cancel_token: Arc<CancelToken>,
     waker_key: WakerKey,
+}
+
+impl Cancelled {
+    pub(super) fn new(cancel_token: Arc<CancelToken>) -> Self {
+        Self { cancel_token, waker_key: WakerKey::default() }
+    }
 }
 
 impl Future for Cancelled {

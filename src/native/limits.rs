@@ -92,6 +92,30 @@ pub(crate) const MAX_HTTP_RETRY_DELAY: Duration = Duration::from_millis(30_000);
 /// Maximum number of streams in a row without a message before a call fails.
 #[cfg(feature = "mcp-http")]
 pub(crate) const MAX_HTTP_RESUMES: u32 = 5;
+/// Maximum number of resources to whose changes one MCP client can subscribe.
+#[cfg(feature = "mcp")]
+pub(crate) const MAX_MCP_SUBSCRIPTIONS: usize = 1_024;
+/// Maximum bytes of a header of an HTTP request to an MCP server, with its name.
+#[cfg(feature = "mcp-http")]
+pub(crate) const MAX_HTTP_HEADER_BYTES: usize = 8_192;
+/// Bytes of the head of an HTTP request to an MCP server after which it is refused.
+#[cfg(feature = "mcp-http")]
+pub(crate) const MAX_HTTP_HEAD_BYTES: usize = 131_072;
+/// Maximum time to receive the head of an HTTP request to an MCP server.
+#[cfg(feature = "mcp-http")]
+pub(crate) const HTTP_HEAD_TIMEOUT: Duration = Duration::from_millis(10_000);
+/// Maximum bytes of messages of an MCP server that the reader of an HTTP stream has not taken.
+#[cfg(feature = "mcp-http")]
+pub(crate) const MAX_HTTP_UNREAD_BYTES: usize = 1_048_576;
+/// Maximum bytes of the ended HTTP streams that an MCP server keeps for one session.
+#[cfg(feature = "mcp-http")]
+pub(crate) const MAX_HTTP_KEPT_BYTES: usize = 1_048_576;
+/// Maximum number of sessions of an MCP server.
+#[cfg(feature = "mcp-http")]
+pub(crate) const MAX_HTTP_SESSIONS: usize = 1_024;
+/// Silence of an HTTP stream of an MCP server before a comment is sent.
+#[cfg(feature = "mcp-http")]
+pub(crate) const HTTP_KEEP_ALIVE: Duration = Duration::from_millis(15_000);
 /// Maximum bytes of records that the reader of a tap has not taken.
 pub(crate) const MAX_TAP_BYTES: usize = 1_048_576;
 /// Maximum bytes of the text of a record, unless the records go to a file.

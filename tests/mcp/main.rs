@@ -1,5 +1,5 @@
-//! The profile and the client of the Model Context Protocol: the messages on the wire, the eras of servers, and servers
-//! as processes.
+//! The profile, the client and the server of the Model Context Protocol: the messages on the wire, the eras of servers,
+//! and servers as processes.
 #![cfg(unix)]
 #![allow(clippy::indexing_slicing, reason = "indexing a JSON value returns null for a missing member")]
 
@@ -14,6 +14,10 @@ mod http_site;
 mod input;
 mod processes;
 mod remote;
+mod server;
+#[cfg(feature = "mcp-http")]
+mod server_http;
+mod test_server;
 #[path = "../native/wire.rs"]
 #[allow(dead_code, unreachable_pub, reason = "other tests share it")]
 mod wire;

@@ -10,6 +10,8 @@ mod aria2;
 mod json_language_server;
 mod language_client;
 #[cfg(feature = "mcp-http")]
+mod mcp_clients;
+#[cfg(feature = "mcp-http")]
 mod mcp_servers;
 mod portway_js;
 mod pygls;

@@ -1,4 +1,4 @@
-//! The errors of a client of MCP.
+//! The errors of clients and servers of MCP.
 
 use core::fmt;
 use std::io;
@@ -11,7 +11,8 @@ use crate::error::{CallError, RpcError};
 /// The `data.reason` of the error for a request whose response HTTP has not delivered.
 pub(super) const HTTP_FAILED: &str = "http-failed";
 
-/// The reason why a connection to an MCP server, or a call of the server, failed.
+/// The reason why a connection to an MCP server, or a call of the server, failed; or why a server cannot register an
+/// item.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -49,6 +50,8 @@ pub enum Error {
     TooManyPages,
     /// The result has a `resultType` that this client does not know.
     UnknownResultType(String),
+    /// The definition of a tool, a resource or a prompt is invalid. The value is the reason.
+    Definition(String),
 }
 
 impl fmt::Display for Error {
@@ -71,6 +74,7 @@ impl fmt::Display for Error {
             }
             Self::Input { method, error } => write!(f, "the handler of {method} has failed: {error}"),
             Self::TooManyRounds => f.write_str("the server has asked for input more often than 16 times"),
+            Self::Definition(problem) => f.write_str(problem),
             Self::TooManyPages => f.write_str("the list has more than 16 pages"),
             Self::UnknownResultType(name) => {
                 write!(f, "resultType must be \"complete\" or \"input_required\", got {name:?}")

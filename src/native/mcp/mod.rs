@@ -1,9 +1,9 @@
-//! A client of the Model Context Protocol (MCP), over the standard streams of a process, over Streamable HTTP (with the
+//! A client and a server of the Model Context Protocol (MCP), over standard streams, over Streamable HTTP (with the
 //! feature `mcp-http`) or over any other transport.
 //!
-//! The client speaks the versions of both eras: the versions to 2025-11-25, which begin with `initialize`, and
-//! 2026-07-28, whose requests name their version. [`EraDetection`] finds the era of a server. The module brings the
-//! wire of MCP, and no types for tools, resources and prompts.
+//! Both speak the versions of two eras: the versions to 2025-11-25 (*legacy*), which begin with `initialize`, and
+//! 2026-07-28 (*modern*), whose requests name their version. [`EraDetection`] finds the era of a server. The module
+//! brings the wire of MCP, and no types for tools, resources and prompts.
 //!
 //! [`Profile::MCP`](crate::profile::Profile::MCP) is the profile of links with these rules, for a
 //! [`Peer`](crate::Peer) of your own.
@@ -47,11 +47,15 @@ mod handshake;
 #[cfg(feature = "mcp-http")]
 mod http;
 mod options;
+mod server;
 
 pub use self::call::Call;
 pub use self::client::Client;
 pub use self::error::Error;
 pub use self::options::Options;
+pub use self::server::{Context, Level, Server};
+#[cfg(feature = "mcp-http")]
+pub use self::server::{HttpBody, HttpService};
 pub use portway_proto::mcp::{Era, EraDetection, Failure, LEGACY_VERSIONS, MODERN_VERSIONS, Reply, State};
 
 use serde::de::DeserializeOwned;

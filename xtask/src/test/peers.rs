@@ -2,9 +2,9 @@
 //! connect to the daemon `duet-rpc`, and the client and the server in Rust connect to language servers, to
 //! `vscode-jsonrpc`, and to the npm package of this repository. Over WebSockets, the clients and servers in JavaScript
 //! and Rust connect to aria2, ganache, websocketd, pylsp, and the libraries `ws`, `websockets` and `jsonrpsee`. Over a
-//! `MessageChannel`, the dialect `mcp` connects to the official client and server of MCP. The client of MCP in Rust
-//! connects to two official servers. In workers of each browser engine, a client and a language server in JavaScript
-//! connect to the libraries of VS Code.
+//! `MessageChannel`, the dialect `mcp` connects to the official client and server of MCP. The client and the server of
+//! MCP in Rust connect to two official servers and two official clients. In workers of each browser engine, a client
+//! and a language server in JavaScript connect to the libraries of VS Code.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -130,20 +130,17 @@ fn native(setup: &Setup, environment: Environment, python: &Path) -> Result<Verd
     clear(&log)?;
     let node = find_in_path("node").context("node is not in PATH")?;
     let server = workspace.path("node_modules/.bin/vscode-json-language-server");
+    let features = ["--features", "portway/mcp-http,portway/websocket"];
+    let mut command = environment.command(&cargo().to_string_lossy(), &workspace.root)?;
+    command.args(["build", "--package", "portway", "--example", "mcp-conformance-server"]).args(features);
+    run_ok(&mut command, &log, LIMIT)?;
     let environment = environment
+        .with("PORTWAY_MCP_SERVER", workspace.path("target/debug/examples/mcp-conformance-server"))
         .with("PORTWAY_NODE", node)
         .with("PORTWAY_JSON_LANGUAGE_SERVER", server)
         .with("PORTWAY_PYGLS_PYTHON", python);
     let mut command = environment.command(&cargo().to_string_lossy(), &workspace.root)?;
-    command.args([
-        "test",
-        "--package",
-        "portway",
-        "--features",
-        "portway/mcp-http,portway/websocket",
-        "--test",
-        "peers",
-    ]);
+    command.args(["test", "--package", "portway"]).args(features).args(["--test", "peers"]);
     command.args(["--package", "jsonrpsee-peer", "--test", "jsonrpsee", "--no-fail-fast"]);
     Ok(Verdict::from_cargo(&process::run(&mut command, &log, LIMIT)?))
 }

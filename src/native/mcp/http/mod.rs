@@ -17,6 +17,7 @@ use tokio::sync::mpsc;
 
 use self::endpoint::Endpoint;
 pub(super) use self::endpoint::HeadersFn;
+pub(super) use self::param_headers::{ParamHeaders, decode_value};
 use crate::Limits;
 use crate::error::Closed;
 use crate::native::limits::MAX_HTTP_REQUESTS;

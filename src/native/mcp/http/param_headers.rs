@@ -15,11 +15,11 @@ const DATA_KEYWORDS: [&str; 4] = ["const", "default", "enum", "examples"];
 const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
 
 /// The headers of the tools of a server, by the names of the tools.
-#[derive(Debug, Default)]
-pub(super) struct ParamHeaders(BTreeMap<String, Vec<ParamHeader>>);
+#[derive(Clone, Debug, Default)]
+pub(in crate::native::mcp) struct ParamHeaders(BTreeMap<String, Vec<ParamHeader>>);
 
 /// A header for one argument of a tool.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct ParamHeader {
     /// The name after `Mcp-Param-`.
     name: String,
@@ -30,7 +30,7 @@ struct ParamHeader {
 impl ParamHeaders {
     /// Reads the tools in a result of `tools/list`. Removes the tools whose schemas violate the rules, and returns the
     /// reasons.
-    pub(super) fn read(&mut self, result: &mut Value) -> Vec<String> {
+    pub(in crate::native::mcp) fn read(&mut self, result: &mut Value) -> Vec<String> {
         let mut problems = Vec::new();
         let Some(tools) = result.get_mut("tools").and_then(Value::as_array_mut) else { return problems };
         tools.retain(|tool| {
@@ -53,12 +53,18 @@ impl ParamHeaders {
 
     /// Returns the headers of a call of a tool.
     pub(super) fn of_call(&self, tool: &str, arguments: &Value) -> Vec<(String, String)> {
+        let values = self.values(tool, arguments).into_iter();
+        values.filter_map(|(name, value)| Some((name, encode_value(&value?)))).collect()
+    }
+
+    /// Returns the headers of a tool, with the texts of the arguments. An argument that is missing has no text.
+    pub(in crate::native::mcp) fn values(&self, tool: &str, arguments: &Value) -> Vec<(String, Option<String>)> {
         let headers = self.0.get(tool).map(Vec::as_slice).unwrap_or_default();
-        let header = |ParamHeader { name, path }: &ParamHeader| {
-            let argument = path.iter().try_fold(arguments, |value, member| value.get(member))?;
-            Some((format!("Mcp-Param-{name}"), encode_value(&text_of(argument)?)))
+        let value = |ParamHeader { name, path }: &ParamHeader| {
+            let argument = path.iter().try_fold(arguments, |value, member| value.get(member));
+            (format!("Mcp-Param-{name}"), argument.and_then(text_of))
         };
-        headers.iter().filter_map(header).collect()
+        headers.iter().map(value).collect()
     }
 }
 
@@ -148,9 +154,28 @@ pub(super) fn encode_value(text: &str) -> String {
     if is_plain { text.into() } else { format!("=?base64?{}?=", base64(text.as_bytes())) }
 }
 
+/// Returns the text of a header value, or `None` if its encoding is invalid.
+pub(in crate::native::mcp) fn decode_value(value: &str) -> Option<String> {
+    let encoded = value.strip_prefix("=?base64?").and_then(|value| value.strip_suffix("?="));
+    let Some(encoded) = encoded else { return Some(value.into()) };
+    let mut bytes = Vec::with_capacity(encoded.len() / 4 * 3);
+    let digits = encoded.trim_end_matches('=').as_bytes();
+    for chunk in digits.chunks(4) {
+        let mut bits = 0_u32;
+        for index in 0..4 {
+            let digit = chunk.get(index).map_or(Some(0), |digit| ALPHABET.iter().position(|other| other == digit))?;
+            bits = bits << 6 | u32::try_from(digit).ok()?;
+        }
+        bytes.extend(bits.to_be_bytes().get(1..chunk.len()).unwrap_or_default());
+    }
+    // Each text has only one encoding. So padding, its bits and the length are valid if the encoding is the same.
+    (base64(&bytes) == encoded).then(|| String::from_utf8(bytes).ok()).flatten()
+}
+
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
 /// Encodes bytes (RFC 4648, section 4).
 fn base64(bytes: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
         let byte = |index| u32::from(chunk.get(index).copied().unwrap_or_default());
@@ -184,7 +209,17 @@ mod tests {
             ("", "=?base64??="),
         ] {
             assert_eq!(encode_value(text), header);
+            assert_eq!(decode_value(header).as_deref(), Some(text));
         }
+    }
+
+    #[test]
+    fn only_valid_encodings_are_decoded() {
+        for header in ["SGVsbG8", "SGVs!!!bG8=", "SGVsbG8==", "SGVsbG9=", "/w==", "S", "SGVsbG8=\n", "===="] {
+            assert_eq!(decode_value(&format!("=?base64?{header}?=")), None, "{header}");
+        }
+        assert_eq!(decode_value("=?base64?SGVsbG8=").as_deref(), Some("=?base64?SGVsbG8="));
+        assert_eq!(decode_value("SGVsbG8=").as_deref(), Some("SGVsbG8="));
     }
 
     fn tool(properties: Value) -> Value {
