@@ -14,6 +14,9 @@ mod http_site;
 mod input;
 mod processes;
 mod remote;
+#[cfg(feature = "mcp-http")]
+mod tls;
+mod updates;
 #[path = "../native/wire.rs"]
 #[allow(dead_code, unreachable_pub, reason = "other tests share it")]
 mod wire;
