@@ -9,6 +9,7 @@
 mod aria2;
 mod json_language_server;
 mod language_client;
+mod mcp_docs;
 #[cfg(feature = "mcp-http")]
 mod mcp_servers;
 mod portway_js;
