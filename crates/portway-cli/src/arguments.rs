@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Call a method of a program or a server, and print the result
     Call(CallArguments),
-    /// Use an MCP server: list what it offers, call a tool, read a resource, get a prompt
+    /// Use an MCP server: list its tools, resources and prompts, call a tool, read a resource, get a prompt
     Mcp(McpArguments),
     /// Serve a program on sockets: a process for each connection
     Serve(ServeArguments),

@@ -130,9 +130,9 @@ impl Client {
     /// Calls a method, and returns the notifications that arrive before the response, and the result, as a stream. The
     /// notifications are the progress of the call, log messages, and changes of lists and resources.
     ///
-    /// A log message does not name its request, so each open stream returns it. A notification of a subscription is only
-    /// in the stream of its `subscriptions/listen`. In the modern era, a server sends log messages only if `params`
-    /// names a level, in the member `io.modelcontextprotocol/logLevel` of `_meta`.
+    /// A log message does not name its request, so each open stream returns it. A notification of a subscription is
+    /// only in the stream of its `subscriptions/listen`. In the modern era, a server sends log messages only if
+    /// `params` names a level, in the member `io.modelcontextprotocol/logLevel` of `_meta`.
     ///
     /// The handlers of [`Options::on_notify`] receive the notifications, too.
     pub fn stream<R: DeserializeOwned>(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Updates<R> {

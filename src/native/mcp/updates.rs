@@ -81,8 +81,8 @@ impl<R> Updates<R> {
         Self { state, queue, result: PhantomData }
     }
 
-    /// Sets the timeout of each request of this call, in place of the client's timeout. `None` disables the timeout, for
-    /// example for `subscriptions/listen`. Progress restarts the timeout. Has no effect after the first poll.
+    /// Sets the timeout of each request of this call, in place of the client's timeout. `None` disables the timeout,
+    /// for example for `subscriptions/listen`. Progress restarts the timeout. Has no effect after the first poll.
     pub fn timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
         self.state = match self.state {
             State::Unsent(call) => State::Unsent(Box::new(call.timeout(timeout))),

@@ -43,8 +43,8 @@ pub(crate) struct McpArguments {
     pub(crate) max_bytes: usize,
 
     /// Start a server, and use its standard input and output. The last arguments are the action, unless the action
-    /// stands before `--`. After the action, the server has 2 seconds to exit. Then SIGTERM is sent to the server and to
-    /// the processes that it has started
+    /// stands before `--`. After the action, the server has 2 seconds to exit. Then SIGTERM is sent to the server and
+    /// to the processes that it has started
     #[arg(last = true, value_name = "PROGRAM", value_hint = ValueHint::CommandName)]
     pub(crate) program: Vec<OsString>,
 }
