@@ -32,6 +32,11 @@ fn each_call_ends_once_and_each_request_is_answered_once() {
 }
 
 #[test]
+fn headers_of_mcp_have_the_values_of_their_arguments() {
+    corpus::run("mcp_headers", targets::mcp_headers);
+}
+
+#[test]
 fn frames_are_found_in_any_pieces_of_a_stream() {
     corpus::run("content_length", targets::content_length);
 }

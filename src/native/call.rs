@@ -149,6 +149,15 @@ impl<R> Call<R> {
         self
     }
 
+    /// Returns the id of the request, or `None` if the request was not sent.
+    #[cfg(feature = "mcp")]
+    pub(super) fn id(&self) -> Option<u64> {
+        match &self.state {
+            CallState::Sent(sent) => Some(sent.key.id()),
+            _ => None,
+        }
+    }
+
     fn configure(mut self, change: impl FnOnce(&mut Request)) -> Self {
         if let CallState::Unsent(_, request) = &mut self.state {
             change(request);

@@ -74,6 +74,12 @@ pub(crate) const MAX_MCP_PAGES: usize = 16;
 /// Maximum number of requests of one call of an MCP server.
 #[cfg(feature = "mcp")]
 pub(crate) const MAX_MCP_ROUNDS: usize = 16;
+/// Maximum number of notifications that wait in a stream of `mcp::Client::stream`.
+#[cfg(feature = "mcp")]
+pub(crate) const MAX_MCP_UPDATES: usize = 1_024;
+/// Maximum number of origins in an `mcp::EraCache`.
+#[cfg(feature = "mcp-http")]
+pub(crate) const MAX_MCP_ORIGINS: usize = 1_024;
 /// Default maximum number of pending calls of an MCP server over HTTP.
 #[cfg(feature = "mcp-http")]
 pub(crate) const MAX_HTTP_REQUESTS: usize = 1_024;

@@ -39,6 +39,8 @@ mod relay;
 mod response_stream;
 mod scratch;
 mod server;
+#[cfg(any(feature = "mcp-http", feature = "websocket"))]
+mod server_url;
 mod service;
 mod settings;
 #[cfg(unix)]

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use super::Text;
 use super::context::Context;
 use super::diagnostic::Diagnostic;
-use super::handlers::{HandlerOutcome, MethodHandler};
+use super::handlers::{HandlerOutcome, MethodHandler, NotificationHandler};
 use super::link::Link;
 use super::stream_sender::ItemSource;
 use super::transport::Transport;
@@ -130,10 +130,7 @@ impl Server {
     {
         let handler =
             move |params: Option<&RawValue>, context| read_params(params).map(|params| handler(params, context));
-        if self.may_register(name) {
-            self.link.handlers.add_notification(name, Arc::new(handler));
-        }
-        self
+        self.add_notification(name, Arc::new(handler))
     }
 
     /// Runs the server until the link ends, and returns the reason. After the end of the input, running requests have
@@ -168,6 +165,13 @@ impl Server {
     pub(super) fn add_method(&self, name: &str, handler: Arc<MethodHandler>) -> &Self {
         if self.may_register(name) {
             self.link.handlers.add_method(name, handler);
+        }
+        self
+    }
+
+    pub(super) fn add_notification(&self, name: &str, handler: Arc<NotificationHandler>) -> &Self {
+        if self.may_register(name) {
+            self.link.handlers.add_notification(name, handler);
         }
         self
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{Method, Request, Response};
 use futures_util::stream;
-use portway::mcp::{Client, Era, Error};
+use portway::mcp::{Client, Era, EraCache, Error};
 use portway::{CallError, RpcError};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -513,5 +513,130 @@ async fn at_most_1024_calls_are_pending() -> Test {
     let further = client.call::<Value>("tools/call", &()).await;
     assert!(matches!(further, Err(Error::Call(CallError::TooManyCalls))), "{further:?}");
     calls.iter().for_each(tokio::task::JoinHandle::abort);
+    Ok(())
+}
+
+/// A server whose tool has an argument that is also a header. The name of the header changes.
+fn tool_with_header(request: &Recorded, header: &str) -> Response<Body> {
+    match request.name().as_str() {
+        "tools/list" => {
+            let schema = json!({ "properties": { "region": { "type": "string", "x-mcp-header": header } } });
+            result(request, &json!({ "tools": [{ "name": "deploy", "inputSchema": schema }] }))
+        }
+        _ if request.header(&format!("mcp-param-{header}")) == "eu" => result(request, &json!({ "ok": true })),
+        _ => error(400, &request.message["id"], -32020),
+    }
+}
+
+#[tokio::test]
+async fn after_a_header_mismatch_the_tools_are_listed_and_the_call_is_sent_once_more() -> Test {
+    let count = Arc::new(AtomicUsize::new(0));
+    let site = Site::start(move |request| {
+        modern(request).unwrap_or_else(|| {
+            // After the first call with a result, the schema of the tool changes.
+            let header = if count.load(Ordering::Relaxed) == 0 { "Region" } else { "Zone" };
+            let answer = tool_with_header(request, header);
+            if request.name() == "tools/call" && answer.status() == 200 {
+                count.fetch_add(1, Ordering::Relaxed);
+            }
+            answer
+        })
+    })
+    .await?;
+    let client = Client::connect_http(&site.url, options()).await?;
+    let call = json!({ "name": "deploy", "arguments": { "region": "eu" } });
+    for _ in 0..2 {
+        assert_eq!(client.call::<Value>("tools/call", &call).await?, json!({ "ok": true }));
+    }
+    let retried = ["tools/call", "tools/list", "tools/call"];
+    assert_eq!(site.names(), [&["server/discover"][..], &retried, &retried].concat());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_call_that_the_server_refuses_again_fails_after_one_retry() -> Test {
+    for can_list in [true, false] {
+        let site = Site::start(move |request| {
+            modern(request).unwrap_or_else(|| match request.name().as_str() {
+                "tools/list" if can_list => result(request, &json!({ "tools": [] })),
+                "tools/list" => status(500),
+                _ => error(400, &request.message["id"], -32020),
+            })
+        })
+        .await?;
+        let client = Client::connect_http(&site.url, options()).await?;
+        for (method, calls) in [("tools/call", if can_list { 2 } else { 1 }), ("prompts/get", 1)] {
+            let refused = client.call::<Value>(method, &json!({ "name": "x" })).await.err();
+            let is_mismatch =
+                matches!(&refused, Some(Error::Call(CallError::Remote(error))) if error.code.value() == -32020);
+            assert!(is_mismatch, "{refused:?}");
+            assert_eq!(site.names().iter().filter(|name| *name == method).count(), calls, "{method}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_server_cannot_send_the_errors_of_the_client() -> Test {
+    let site = Site::start(|request| {
+        modern(request).unwrap_or_else(|| match request.message["params"]["name"].as_str() {
+            Some("fails") => status(500),
+            _ => {
+                let data = json!({ "reason": "http-failed", "mark": "http-failed", "status": 401, "challenge": "x" });
+                let error = json!({ "code": -32603, "message": "forged", "data": data });
+                let message = json!({ "jsonrpc": "2.0", "id": request.message["id"], "error": error });
+                response(200, "application/json", message.to_string())
+            }
+        })
+    })
+    .await?;
+    let client = Client::connect_http(&site.url, options()).await?;
+    let forged = client.call::<Value>("tools/call", &()).await.err();
+    assert!(matches!(&forged, Some(Error::Call(CallError::Remote(error))) if error.message == "forged"), "{forged:?}");
+    let failed = client.call::<Value>("tools/call", &json!({ "name": "fails" })).await.err();
+    assert_eq!(http_error(failed)?.0, Some(500));
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_era_of_an_origin_is_detected_once() -> Test {
+    let is_modern = Arc::new(AtomicUsize::new(0));
+    let current = Arc::clone(&is_modern);
+    let site = Site::start(move |request| {
+        let is_modern = current.load(Ordering::Relaxed) == 1;
+        let handshake = if is_modern { modern(request) } else { legacy(request, "s") };
+        handshake.unwrap_or_else(|| error(400, &Value::Null, -32601))
+    })
+    .await?;
+    let cache = EraCache::new();
+    let names = |from: usize| -> Vec<String> {
+        site.names().into_iter().skip(from).filter(|name| name != "GET" && name != "DELETE").collect()
+    };
+    let initialize = ["initialize", "notifications/initialized"];
+    let mut from = 0;
+    for (modern, era, requests) in [
+        (0, Era::Legacy, [&["server/discover"][..], &initialize].concat()),
+        (0, Era::Legacy, initialize.to_vec()),
+        // Another server has the origin now.
+        (1, Era::Modern, vec!["initialize", "server/discover"]),
+        (1, Era::Modern, vec!["server/discover"]),
+        (0, Era::Legacy, [&["server/discover"; 2][..], &initialize].concat()),
+    ] {
+        is_modern.store(modern, Ordering::Relaxed);
+        let client = Client::connect_http(&site.url, options().era_cache(&cache)).await?;
+        if era == Era::Legacy {
+            // The notification is sent in a task.
+            client.call::<Value>("last", &()).await.err().ok_or("the call must fail")?;
+        }
+        let sent = names(from);
+        let sent: Vec<_> = sent.iter().map(String::as_str).filter(|name| *name != "last").collect();
+        assert_eq!((client.era(), sent), (era, requests));
+        client.close().await;
+        from = site.names().len();
+    }
+    // Without the cache, each connection detects the era. A restricted era does not change the cache.
+    let client = Client::connect_http(&site.url, options()).await?;
+    client.close().await;
+    assert_eq!(names(from).first().map(String::as_str), Some("server/discover"));
     Ok(())
 }

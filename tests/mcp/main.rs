@@ -18,6 +18,9 @@ mod server;
 #[cfg(feature = "mcp-http")]
 mod server_http;
 mod test_server;
+#[cfg(feature = "mcp-http")]
+mod tls;
+mod updates;
 #[path = "../native/wire.rs"]
 #[allow(dead_code, unreachable_pub, reason = "other tests share it")]
 mod wire;

@@ -11,6 +11,7 @@ mod json_language_server;
 mod language_client;
 #[cfg(feature = "mcp-http")]
 mod mcp_clients;
+mod mcp_docs;
 #[cfg(feature = "mcp-http")]
 mod mcp_servers;
 mod portway_js;

@@ -6,7 +6,8 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use portway::mcp::{Client, Era, Error, Options};
+use futures_util::StreamExt;
+use portway::mcp::{Client, Era, Error, Options, Update};
 use portway::{CallError, RpcError};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
@@ -208,4 +209,20 @@ async fn server_everything_is_initialized_and_asks_the_client() {
 async fn server_everything_is_initialized_and_asks_the_client_over_http() {
     let Some(server) = HttpServer::everything().await else { return };
     use_everything(&server.connect(None).await).await;
+}
+
+#[tokio::test]
+async fn the_progress_of_a_python_server_is_a_stream_in_both_eras() {
+    let Some(server) = HttpServer::python().await else { return };
+    for era in [Era::Modern, Era::Legacy] {
+        let Some(over_stdio) = python(Some(era)).await else { return };
+        for client in [over_stdio, server.connect(Some(era)).await] {
+            let params = json!({ "name": "steps", "arguments": { "count": 3 } });
+            let updates: Vec<_> = client.stream::<Value>("tools/call", &params).collect().await;
+            let [progress @ .., Ok(Update::Result(result))] = &updates[..] else { panic!("{updates:?}") };
+            assert_eq!(text(result), "done");
+            let steps = progress.iter().filter(|update| matches!(update, Ok(Update::Progress(_))));
+            assert_eq!((steps.count(), progress.len()), (3, 3), "{progress:?}");
+        }
+    }
 }

@@ -1,6 +1,5 @@
 //! The command line and its help texts.
 
-use core::fmt;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,7 +8,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use portway::{Framing, Limits};
 
+use crate::headers::HeaderArgument;
 use crate::inspect::InspectArguments;
+use crate::mcp::McpArguments;
 use crate::serve::ServeArguments;
 use crate::tap::TapArguments;
 
@@ -30,6 +31,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Call a method of a program or a server, and print the result
     Call(CallArguments),
+    /// Use an MCP server: list its tools, resources and prompts, call a tool, read a resource, get a prompt
+    Mcp(McpArguments),
     /// Serve a program on sockets: a process for each connection
     Serve(ServeArguments),
     /// Stand between two programs, and record or print their messages
@@ -49,6 +52,7 @@ Examples:
   portway call add '[1, 2]' -- ./my-server --stdio    start and call a program
   portway call status --unix /run/my.sock             call a server on a socket
   portway call tools/list --tcp 127.0.0.1:4000 | jq .
+  portway mcp -- python server.py list          the tools of an MCP server
   portway serve --ws 127.0.0.1:8080 -- pylsp    a language server for a page
   portway tap --to-file lsp.jsonl -- pylsp      record the messages of pylsp
   portway tap --inspect -- pylsp                show them in a browser
@@ -96,8 +100,8 @@ pub(crate) struct CallArguments {
 
     /// A header of the request that opens the WebSocket, for example `Authorization: Bearer TOKEN`. With NAME:@FILE,
     /// the value is read from a file, so that a secret does not occur in the list of processes
-    #[arg(long = "header", value_name = "NAME:VALUE", value_parser = header)]
-    pub(crate) headers: Vec<Header>,
+    #[arg(long = "header", value_name = "NAME:VALUE", value_parser = HeaderArgument::parse)]
+    pub(crate) headers: Vec<HeaderArgument>,
 
     /// Maximum length of a received message, in bytes; with wipc, also of a sent message
     #[arg(long, default_value_t = Limits::DEFAULT.message_bytes, value_name = "BYTES")]
@@ -156,7 +160,7 @@ impl CallFraming {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Timeout(pub(crate) Option<Duration>);
 
-fn timeout(text: &str) -> Result<Timeout, String> {
+pub(crate) fn timeout(text: &str) -> Result<Timeout, String> {
     let seconds: f64 = text.parse().map_err(|_| "it must be a number of seconds, such as 2.5".to_owned())?;
     if seconds == 0.0 || seconds == f64::INFINITY {
         return Ok(Timeout(None));
@@ -174,27 +178,6 @@ fn address(text: &str) -> Result<String, String> {
         .rsplit_once(':')
         .is_some_and(|(host, port)| is_host(host) && port.parse::<u16>().is_ok_and(|port| port > 0));
     if is_address { Ok(text.to_owned()) } else { Err("it must be HOST:PORT, such as 127.0.0.1:4000".to_owned()) }
-}
-
-/// A header. The debug output omits the value, which may be a secret.
-#[derive(Clone)]
-pub(crate) struct Header {
-    pub(crate) name: String,
-    pub(crate) value: String,
-}
-
-impl fmt::Debug for Header {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: …", self.name)
-    }
-}
-
-fn header(text: &str) -> Result<Header, String> {
-    let (name, value) = text.split_once(':').ok_or("it must be NAME:VALUE, such as Cookie:id=1")?;
-    if name.is_empty() || name.contains(char::is_whitespace) {
-        return Err("it must be NAME:VALUE, such as Cookie:id=1".to_owned());
-    }
-    Ok(Header { name: name.to_owned(), value: value.trim().to_owned() })
 }
 
 fn websocket_url(text: &str) -> Result<String, String> {
@@ -359,6 +342,7 @@ mod tests {
 
     use super::*;
     use crate::inspect::INSPECT_NOTES;
+    use crate::mcp::{MCP_NOTES, MCP_USAGE};
     use crate::serve::{SERVE_NOTES, SERVE_USAGE};
     use crate::tap::{TAP_NOTES, TAP_USAGE};
 
@@ -399,6 +383,8 @@ mod tests {
             EXAMPLES,
             CALL_USAGE,
             CALL_NOTES,
+            MCP_USAGE,
+            MCP_NOTES,
             SERVE_USAGE,
             SERVE_NOTES,
             TAP_USAGE,

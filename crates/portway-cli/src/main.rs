@@ -7,11 +7,14 @@ mod call;
 mod completions;
 mod decode;
 mod detect;
+mod headers;
 mod inspect;
 mod json_format;
 mod limits;
 mod lookup;
+mod mcp;
 mod output;
+mod params;
 mod program;
 mod serve;
 mod tap;
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
 fn run(command: &Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Call(arguments) => call::run(arguments),
+        Command::Mcp(arguments) => mcp::run(arguments),
         Command::Serve(arguments) => serve::run(arguments),
         Command::Tap(arguments) => tap::run(arguments),
         Command::Inspect(arguments) => inspect::run(arguments),

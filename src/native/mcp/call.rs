@@ -9,16 +9,20 @@ use std::future::{Future, IntoFuture};
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::client::Client;
+use super::updates::Queue;
 use super::{Era, Error, member};
 use crate::error::{CallError, method_not_found};
 use crate::json_value::{Text, read_result};
 use crate::native::limits::MAX_MCP_ROUNDS;
 use crate::native::mcp_dialect;
 use crate::native::state::ProgressCallback;
+
+/// The error of a server for a call of a tool whose headers `Mcp-Param-*` do not have the values of its arguments.
+const HEADER_MISMATCH: i64 = -32020;
 
 /// A call of an MCP server. [`Client::call`] creates it, and `await` sends it.
 ///
@@ -31,13 +35,15 @@ pub struct Call<R> {
     params: Result<Option<Text>, CallError>,
     timeout: Option<Duration>,
     callback: Option<ProgressCallback>,
+    /// The notifications of [`Updates`](super::Updates).
+    queue: Option<Arc<Queue>>,
     result: PhantomData<fn() -> R>,
 }
 
 impl<R> Call<R> {
     pub(super) fn new(client: Client, method: &str, params: Result<Option<Text>, CallError>) -> Self {
         let timeout = client.timeout();
-        Self { client, method: method.into(), params, timeout, callback: None, result: PhantomData }
+        Self { client, method: method.into(), params, timeout, callback: None, queue: None, result: PhantomData }
     }
 
     /// Sets the timeout of each request of this call, in place of the client's timeout. `None` disables the timeout.
@@ -56,16 +62,38 @@ impl<R> Call<R> {
         Self { callback: Some(ProgressCallback(Arc::new(callback))), ..self }
     }
 
+    /// Adds the progress of the call to a queue.
+    pub(super) fn queue(self, queue: &Arc<Queue>) -> Self {
+        let progress = Arc::clone(queue);
+        let callback = ProgressCallback(Arc::new(move |value: &RawValue| progress.push_progress(value)));
+        Self { callback: Some(callback), queue: Some(Arc::clone(queue)), ..self }
+    }
+
     async fn result(mut self) -> Result<Text, Error> {
         let mut params = self.params?;
         self.params = Ok(None);
+        let mut has_reloaded = false;
         for _ in 0..MAX_MCP_ROUNDS {
             let sent = self.client.request_params(params.as_deref())?;
             let mut call = self.client.link().call::<Text>(&self.method, &sent).timeout(self.timeout);
             if let Some(ProgressCallback(callback)) = self.callback.clone() {
                 call = call.on_progress(move |value: Text| callback(&value));
             }
-            let result = call.await?;
+            let call = call.start();
+            if let Some(queue) = &self.queue {
+                queue.set_request(call.id());
+            }
+            let result = match call.await.map_err(Error::from) {
+                // The schema of the tool is unknown, or has changed. The server has not run the tool.
+                Err(error) if !has_reloaded && self.has_wrong_headers(&error) => {
+                    has_reloaded = true;
+                    match self.client.list::<IgnoredAny>("tools/list", "tools").await {
+                        Ok(_) => continue,
+                        Err(_) => return Err(error),
+                    }
+                }
+                result => result?,
+            };
             match result_type(self.client.era(), &result).as_deref() {
                 None | Some("complete") => return Ok(result),
                 Some("input_required") => params = Some(self.answer(params.as_deref(), &result).await?),
@@ -73,6 +101,13 @@ impl<R> Call<R> {
             }
         }
         Err(Error::TooManyRounds)
+    }
+
+    /// Returns whether the server has refused a call of a tool because of its headers. Only HTTP has headers.
+    fn has_wrong_headers(&self, error: &Error) -> bool {
+        let Error::Call(CallError::Remote(error)) = error else { return false };
+        let is_modern = self.client.era() == Era::Modern;
+        is_modern && &*self.method == "tools/call" && error.code.value() == HEADER_MISMATCH
     }
 
     /// Runs the handlers for the input that the server needs. Returns the params of the next request: the params of the

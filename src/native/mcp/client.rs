@@ -12,7 +12,10 @@ use tokio::process::Command;
 use super::call::Call;
 use super::handshake::{Handshake, Server, ServerLink};
 use super::options::{InputHandler, Options};
+use super::updates::Updates;
 use super::{Era, Error};
+#[cfg(feature = "mcp-http")]
+use super::{EraDetection, Failure};
 use crate::codec::json;
 use crate::error::{CallError, Closed};
 use crate::json_value::{Text, read_result, write_params};
@@ -70,12 +73,28 @@ impl Client {
     #[cfg(feature = "mcp-http")]
     pub async fn connect_http(url: &str, options: Options) -> Result<Self, Error> {
         let options = Arc::new(options);
+        let origin = super::http::origin(url).map_err(Error::Start)?;
+        if let Some(era) = options.cached_era(&origin) {
+            match Self::over_http(url, &options, Options::detection_of(era)).await {
+                // Another server may have this origin now.
+                Err(Error::Negotiation { failure: Failure::NoCommonVersion | Failure::InitializeRefused, .. }) => {}
+                outcome => return outcome,
+            }
+        }
+        let client = Self::over_http(url, &options, options.detection()).await?;
+        options.cache_era(origin, client.era());
+        Ok(client)
+    }
+
+    #[cfg(feature = "mcp-http")]
+    async fn over_http(url: &str, options: &Arc<Options>, detection: EraDetection) -> Result<Self, Error> {
         let transport = options.http_transport(url).map_err(Error::Start)?;
-        Self::shake_hands(Handshake::over(transport, Arc::clone(&options)), options).await
+        let (link, server) = Handshake::over(transport, Arc::clone(options)).run(detection).await?;
+        Ok(Self(Arc::new(Shared { link, server, options: Arc::clone(options) })))
     }
 
     async fn shake_hands(handshake: Handshake, options: Arc<Options>) -> Result<Self, Error> {
-        let (link, server) = handshake.run().await?;
+        let (link, server) = handshake.run(options.detection()).await?;
         Ok(Self(Arc::new(Shared { link, server, options })))
     }
 
@@ -106,6 +125,18 @@ impl Client {
     /// with their results.
     pub fn call<R: DeserializeOwned>(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Call<R> {
         Call::new(self.clone(), method, write_params(params).map_err(CallError::Params))
+    }
+
+    /// Calls a method, and returns the notifications that arrive before the response, and the result, as a stream. The
+    /// notifications are the progress of the call, log messages, and changes of lists and resources.
+    ///
+    /// A log message does not name its request, so each open stream returns it. A notification of a subscription is
+    /// only in the stream of its `subscriptions/listen`. In the modern era, a server sends log messages only if
+    /// `params` names a level, in the member `io.modelcontextprotocol/logLevel` of `_meta`.
+    ///
+    /// The handlers of [`Options::on_notify`] receive the notifications, too.
+    pub fn stream<R: DeserializeOwned>(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Updates<R> {
+        Updates::new(self.call(method, params), &self.0.options.hub)
     }
 
     /// Returns the items of a list with pages. `method` is the method of the list, such as `resources/templates/list`,

@@ -1,15 +1,22 @@
 //! The errors of clients and servers of MCP.
 
 use core::fmt;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
+use std::sync::OnceLock;
 
 use serde::Deserialize;
 
 use super::Failure;
 use crate::error::{CallError, RpcError};
 
-/// The `data.reason` of the error for a request whose response HTTP has not delivered.
-pub(super) const HTTP_FAILED: &str = "http-failed";
+/// Returns the mark in the data of an error to which the HTTP transport converts a failure. The mark is random for each
+/// process, so a server cannot send such an error.
+pub(super) fn failure_mark() -> &'static str {
+    static MARK: OnceLock<String> = OnceLock::new();
+    let random = || RandomState::new().build_hasher().finish();
+    MARK.get_or_init(|| format!("http-failed-{:016x}{:016x}", random(), random()))
+}
 
 /// The reason why a connection to an MCP server, or a call of the server, failed; or why a server cannot register an
 /// item.
@@ -104,7 +111,7 @@ impl From<CallError> for Error {
 /// The data of the error to which the HTTP transport converts its failures.
 #[derive(Deserialize)]
 struct HttpData {
-    reason: String,
+    mark: String,
     status: Option<u16>,
     challenge: Option<String>,
 }
@@ -113,7 +120,7 @@ impl Error {
     /// Returns the error for a failure of HTTP, or `None` for any other error.
     fn from_http(error: &CallError) -> Option<Self> {
         let error = error.remote()?;
-        let HttpData { reason, status, challenge } = error.data()?.ok()?;
-        (reason == HTTP_FAILED).then(|| Self::Http { status, challenge, problem: error.message.clone() })
+        let HttpData { mark, status, challenge } = error.data()?.ok()?;
+        (mark == failure_mark()).then(|| Self::Http { status, challenge, problem: error.message.clone() })
     }
 }

@@ -14,7 +14,7 @@ use serde_json::value::to_raw_value;
 use tokio::process::Command;
 use tokio::sync::watch;
 
-use super::{Era, Error, Options, Reply, State, member};
+use super::{Era, EraDetection, Error, Options, Reply, State, member};
 use crate::error::CallError;
 use crate::json_value::Text;
 use crate::native::diagnostic::{Diagnostic, DiagnosticSink};
@@ -102,8 +102,7 @@ impl Handshake {
         Self { link, options, null_id_error, may_restart }
     }
 
-    pub(super) async fn run(mut self) -> Result<(ServerLink, Server), Error> {
-        let mut detection = self.options.detection();
+    pub(super) async fn run(mut self, mut detection: EraDetection) -> Result<(ServerLink, Server), Error> {
         let mut result = None;
         let mut supported = Vec::new();
         loop {

@@ -42,20 +42,26 @@
 
 mod call;
 mod client;
+#[cfg(feature = "mcp-http")]
+mod era_cache;
 mod error;
 mod handshake;
 #[cfg(feature = "mcp-http")]
 mod http;
 mod options;
 mod server;
+mod updates;
 
 pub use self::call::Call;
 pub use self::client::Client;
+#[cfg(feature = "mcp-http")]
+pub use self::era_cache::EraCache;
 pub use self::error::Error;
 pub use self::options::Options;
 pub use self::server::{Context, Level, Server};
 #[cfg(feature = "mcp-http")]
 pub use self::server::{HttpBody, HttpService};
+pub use self::updates::{Update, Updates};
 pub use portway_proto::mcp::{Era, EraDetection, Failure, LEGACY_VERSIONS, MODERN_VERSIONS, Reply, State};
 
 use serde::de::DeserializeOwned;

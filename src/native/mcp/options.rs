@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::updates::{Hub, METHODS};
 use super::{EraDetection, LEGACY_VERSIONS, MODERN_VERSIONS};
 use crate::error::{RpcError, invalid_params};
 use crate::json_value::{read_params, write_result};
@@ -35,13 +36,19 @@ pub struct Options {
     pub(super) client_info: Value,
     capabilities: Option<Value>,
     pub(super) handlers: InputHandlers,
-    pub(super) register: Vec<Box<Register>>,
+    notifications: BTreeMap<String, Arc<NotifyHandler>>,
+    /// The streams that receive notifications.
+    pub(super) hub: Arc<Hub>,
     pub(super) on_stderr: Option<Box<OnStderr>>,
     pub(super) configure_transport: Box<dyn Fn(Transport) -> Transport + Send + Sync>,
     pub(super) timeout: Option<Duration>,
     pub(super) discover_timeout: Duration,
     pub(super) initialize_timeout: Duration,
     pub(super) versions: (&'static [&'static str], &'static [&'static str]),
+    #[cfg(feature = "mcp-http")]
+    era_cache: Option<super::EraCache>,
+    #[cfg(feature = "mcp-http")]
+    root_certificates: Vec<Vec<u8>>,
     #[cfg(feature = "mcp-http")]
     headers: Option<Arc<super::http::HeadersFn>>,
     #[cfg(feature = "mcp-http")]
@@ -50,8 +57,8 @@ pub struct Options {
 
 type OnStderr = dyn Fn(&str) + Send + Sync;
 
-/// Registers a handler for notifications.
-type Register = dyn Fn(&Peer) + Send + Sync;
+/// The handler of a notification. Its error is the reason why the params are not of the handler's type.
+type NotifyHandler = dyn Fn(Option<&RawValue>) -> Result<(), String> + Send + Sync;
 
 impl Options {
     /// Creates options with the name and the version of the application, which the server receives as `clientInfo`.
@@ -60,13 +67,18 @@ impl Options {
             client_info: json!({ "name": name, "version": version }),
             capabilities: None,
             handlers: BTreeMap::new(),
-            register: Vec::new(),
+            notifications: BTreeMap::new(),
+            hub: Arc::default(),
             on_stderr: None,
             configure_transport: Box::new(|transport| transport),
             timeout: Some(CALL_TIMEOUT),
             discover_timeout: MCP_DISCOVER_TIMEOUT,
             initialize_timeout: MCP_INITIALIZE_TIMEOUT,
             versions: (MODERN_VERSIONS, LEGACY_VERSIONS),
+            #[cfg(feature = "mcp-http")]
+            era_cache: None,
+            #[cfg(feature = "mcp-http")]
+            root_certificates: Vec::new(),
             #[cfg(feature = "mcp-http")]
             headers: None,
             #[cfg(feature = "mcp-http")]
@@ -115,11 +127,8 @@ impl Options {
         P: DeserializeOwned,
         F: Fn(P) + Send + Sync + 'static,
     {
-        let (name, handler) = (String::from(name), Arc::new(handler));
-        self.register.push(Box::new(move |peer| {
-            let handler = Arc::clone(&handler);
-            peer.on_notify(&name, move |params, _| handler(params));
-        }));
+        let handler = move |params: Option<&RawValue>| read_params(params).map(&handler);
+        self.notifications.insert(name.into(), Arc::new(handler));
         self
     }
 
@@ -157,12 +166,22 @@ impl Options {
     ///
     /// [`Client::era`]: super::Client::era
     pub fn era(self, era: super::Era) -> Self {
-        let (modern, legacy) = (MODERN_VERSIONS, LEGACY_VERSIONS);
-        let versions = match era {
-            super::Era::Legacy => (&[][..], legacy),
-            super::Era::Modern => (modern, &[][..]),
-        };
-        Self { versions, ..self }
+        Self { versions: versions_of(era), ..self }
+    }
+
+    /// Sets the cache with the eras of HTTP servers. A connection to an origin in the cache does not detect the era.
+    /// Default: each connection detects the era. The option has no effect together with [`Options::era`].
+    #[cfg(feature = "mcp-http")]
+    pub fn era_cache(self, cache: &super::EraCache) -> Self {
+        Self { era_cache: Some(cache.clone()), ..self }
+    }
+
+    /// Trusts these certificates for `https://`, in addition to the certificates of the system. `pem` is one or several
+    /// certificates in PEM.
+    #[cfg(feature = "mcp-http")]
+    pub fn root_certificates(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.root_certificates.push(pem.into());
+        self
     }
 
     /// Sets a function that returns further headers for each HTTP request, for example `Authorization`. The function is
@@ -186,7 +205,34 @@ impl Options {
     #[cfg(feature = "mcp-http")]
     pub(super) fn http_transport(&self, url: &str) -> std::io::Result<Transport> {
         let warn = self.on_warning.clone();
-        super::http::transport(url, self.headers.clone(), Box::new(move |text| warn.iter().for_each(|warn| warn(text))))
+        let warn = Box::new(move |text: &str| warn.iter().for_each(|warn| warn(text)));
+        super::http::transport(url, &self.root_certificates, self.headers.clone(), warn)
+    }
+
+    /// Returns the era of an origin in the cache, unless the application has restricted the era.
+    #[cfg(feature = "mcp-http")]
+    pub(super) fn cached_era(&self, origin: &str) -> Option<super::Era> {
+        self.used_cache()?.get(origin)
+    }
+
+    #[cfg(feature = "mcp-http")]
+    pub(super) fn cache_era(&self, origin: String, era: super::Era) {
+        if let Some(cache) = self.used_cache() {
+            cache.insert(origin, era);
+        }
+    }
+
+    #[cfg(feature = "mcp-http")]
+    fn used_cache(&self) -> Option<&super::EraCache> {
+        let (modern, legacy) = self.versions;
+        self.era_cache.as_ref().filter(|_| !modern.is_empty() && !legacy.is_empty())
+    }
+
+    /// Returns the detection for a server whose era is known.
+    #[cfg(feature = "mcp-http")]
+    pub(super) const fn detection_of(era: super::Era) -> EraDetection {
+        let (modern, legacy) = versions_of(era);
+        EraDetection::with_versions(modern, legacy)
     }
 
     pub(super) const fn detection(&self) -> EraDetection {
@@ -208,9 +254,24 @@ impl Options {
             let handler = Arc::clone(handler);
             peer.server().add_method(name, Arc::new(move |params, _| HandlerOutcome::Pending(handler(params))));
         }
-        for register in &self.register {
-            register(peer);
+        let streamed = METHODS.iter().copied().filter(|name| !self.notifications.contains_key(*name));
+        for name in streamed.chain(self.notifications.keys().map(String::as_str)) {
+            let (method, handler) = (String::from(name), self.notifications.get(name).cloned());
+            let hub = METHODS.contains(&name).then(|| Arc::clone(&self.hub));
+            let handler = move |params: Option<&RawValue>, _| {
+                hub.iter().for_each(|hub| hub.publish(&method, params));
+                handler.as_ref().map_or(Ok(()), |handler| handler(params))
+            };
+            peer.server().add_notification(name, Arc::new(handler));
         }
+    }
+}
+
+/// Returns the versions of an era: those of the modern era, and those of the legacy era.
+const fn versions_of(era: super::Era) -> (&'static [&'static str], &'static [&'static str]) {
+    match era {
+        super::Era::Legacy => (&[], LEGACY_VERSIONS),
+        super::Era::Modern => (MODERN_VERSIONS, &[]),
     }
 }
 

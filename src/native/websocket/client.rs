@@ -19,6 +19,7 @@ use super::head::{self, HeadError, list, single};
 use super::socket::WebSocket;
 use super::tcp_progress::TcpProgress;
 use crate::native::limits::WEBSOCKET_CONNECT_TIMEOUT;
+use crate::native::server_url::ServerUrl;
 use crate::native::tap::TapTransport;
 use crate::native::tls;
 use crate::native::transport::{Transport, TransportIo, with_subject};
@@ -102,25 +103,12 @@ impl WebSocketOptions {
     /// If the URL or a header is invalid, the server does not answer in time, or the server refuses the request. The
     /// error names the host and the port, but not the path, the query or the headers, which may contain secrets.
     pub async fn connect(&self, url: &str) -> io::Result<Transport> {
-        let invalid = |problem: &str| io::Error::new(io::ErrorKind::InvalidInput, problem.to_owned());
-        let uri: Uri =
-            url.parse().map_err(|_| invalid("the URL must be ws://HOST or wss://HOST, got an invalid URL"))?;
-        let is_secure = match uri.scheme_str() {
-            Some("ws") => false,
-            Some("wss") => true,
-            _ => return Err(invalid("the URL must begin with ws:// or wss://")),
-        };
-        let authority = uri.authority().ok_or_else(|| invalid("the URL must have a host"))?;
-        if authority.as_str().contains('@') {
-            return Err(invalid("the URL must not contain a user; use the header Authorization"));
-        }
-        let port = authority.port_u16().unwrap_or(if is_secure { 443 } else { 80 });
-        let host = authority.host().to_owned();
-        let name = format!("{host}:{port}");
+        let url = ServerUrl::parse(url, ["ws", "wss"])?;
+        let name = url.name();
+        let ServerUrl { uri, host, port, is_secure } = url;
         let request = self.request(uri)?;
         let connected = timeout(self.connect_timeout, async {
-            let host = host.trim_start_matches('[').trim_end_matches(']');
-            let stream = TcpStream::connect((host, port)).await?;
+            let stream = TcpStream::connect((&*host, port)).await?;
             stream.set_nodelay(true)?;
             let progress = TcpProgress::new(stream.local_addr()?, stream.peer_addr()?);
             if !is_secure {
@@ -130,7 +118,7 @@ impl WebSocketOptions {
                 Some(config) => Arc::clone(config),
                 None => tls::config(&self.root_certificates)?,
             };
-            self.upgrade(tls::connect(config, host, stream).await?, progress, request).await
+            self.upgrade(tls::connect(config, &host, stream).await?, progress, request).await
         });
         match connected.await {
             Ok(transport) => transport.map_err(|error| with_subject(&error, name)),

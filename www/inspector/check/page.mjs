@@ -42,8 +42,8 @@ export class InspectorPage {
   }
 
   /**
-   * Loads the page anew, without stored data. Another page of the origin clears the data. If a page of Firefox is left
-   * while it compiles wasm, the next pages can wait for ever for their own compilation. So the page is loaded only once.
+   * Loads the page once, without stored data. Another page of the origin clears the data. If a page of Firefox is left
+   * while it compiles wasm, later pages may never finish their own compilation.
    */
   async open(width = 1360) {
     await this.driver.manage().window().setRect({ width, height: 900 });

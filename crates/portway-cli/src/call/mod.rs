@@ -1,7 +1,6 @@
 //! `portway call`: one request or notification.
 
 mod negotiate;
-mod params;
 mod stderr;
 mod target;
 
@@ -20,19 +19,21 @@ use serde_json::value::RawValue;
 use tokio::signal::unix::SignalKind;
 
 use self::negotiate::Negotiation;
-use self::stderr::Reporter;
+pub(crate) use self::stderr::Reporter;
 use self::target::{Connection, Output, Streams};
 use crate::arguments::{CallArguments, Timeout};
+use crate::headers::{self, Header};
 use crate::json_format::{compact, indented};
 use crate::limits::LINK_GRACE;
 use crate::output::{Failure, USAGE_OR_IO_FAILED, exit_after_write, print_detail, print_message};
+use crate::params;
 use crate::program::UNREACHABLE;
 use crate::terminal::EscapingWriter;
 
 /// Exit code after a timeout.
-const TIMED_OUT: u8 = 4;
+pub(crate) const TIMED_OUT: u8 = 4;
 /// Exit code if the connection was lost, or the answer cannot be read.
-const PEER_LOST: u8 = 5;
+pub(crate) const PEER_LOST: u8 = 5;
 
 /// Extra time after the timeout. If this process was suspended during the timeout, a response may have arrived that the
 /// process has not read yet.
@@ -46,10 +47,11 @@ pub(crate) fn run(arguments: &CallArguments) -> Result<ExitCode, Failure> {
     if !arguments.headers.is_empty() && arguments.target.ws.is_none() {
         return Err(Failure::new(USAGE_OR_IO_FAILED, "--header is for --ws URL"));
     }
+    let headers = headers::read(&arguments.headers)?;
     let params = params::read(arguments.params.as_ref())?;
     check_descriptors().map_err(runtime_failure)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(runtime_failure)?;
-    let outcome = runtime.block_on(run_call(arguments, params));
+    let outcome = runtime.block_on(run_call(arguments, headers, params));
     // A thread may still be looking up a host name. The command exits without waiting for this thread.
     runtime.shutdown_background();
     outcome
@@ -57,12 +59,12 @@ pub(crate) fn run(arguments: &CallArguments) -> Result<ExitCode, Failure> {
 
 /// Checks that the process can open six more file descriptors. The runtime needs six descriptors, and panics if only
 /// some of them can be opened.
-fn check_descriptors() -> io::Result<()> {
+pub(crate) fn check_descriptors() -> io::Result<()> {
     let _pairs = [UnixStream::pair()?, UnixStream::pair()?, UnixStream::pair()?];
     Ok(())
 }
 
-fn runtime_failure(error: io::Error) -> Failure {
+pub(crate) fn runtime_failure(error: io::Error) -> Failure {
     Failure::new(UNREACHABLE, error.to_string())
 }
 
@@ -76,11 +78,15 @@ enum Outcome {
     Signal(ExitCode),
 }
 
-async fn run_call(arguments: &CallArguments, params: Option<Box<RawValue>>) -> Result<ExitCode, Failure> {
+async fn run_call(
+    arguments: &CallArguments,
+    headers: Vec<Header>,
+    params: Option<Box<RawValue>>,
+) -> Result<ExitCode, Failure> {
     let mut signals = Signals::listen().map_err(runtime_failure)?;
     let connection = tokio::select! {
         kind = signals.next() => return Ok(exit_code(kind)),
-        connection = Connection::open(arguments) => connection?,
+        connection = Connection::open(arguments, headers) => connection?,
     };
     let session = CallSession::start(connection, arguments).map_err(runtime_failure)?;
     let outcome = if arguments.notify {
@@ -224,7 +230,7 @@ pub(crate) fn exit_code(kind: SignalKind) -> ExitCode {
 }
 
 /// Runs `work` for at most `limit`. Returns `None` if `work` takes longer.
-async fn with_timeout<T>(limit: Timeout, work: impl Future<Output = T>) -> Option<T> {
+pub(crate) async fn with_timeout<T>(limit: Timeout, work: impl Future<Output = T>) -> Option<T> {
     match limit.0 {
         Some(limit) => tokio::time::timeout(limit, work).await.ok(),
         None => Some(work.await),
@@ -239,7 +245,7 @@ async fn wait_for_answer<T>(limit: Timeout, call: impl Future<Output = T>) -> Op
     if in_time.is_some() { in_time } else { with_timeout(Timeout(Some(FINAL_READ)), call).await }
 }
 
-fn show_progress(value: &RawValue) {
+pub(crate) fn show_progress(value: &RawValue) {
     print_message(format_args!("progress: {}", compact(value.get())));
 }
 
@@ -249,7 +255,7 @@ fn show_result(result: &RawValue, arguments: &CallArguments) -> Result<ExitCode,
     print(text, ExitCode::SUCCESS)
 }
 
-fn print(mut line: String, code: ExitCode) -> Result<ExitCode, Failure> {
+pub(crate) fn print(mut line: String, code: ExitCode) -> Result<ExitCode, Failure> {
     line.push('\n');
     exit_after_write(EscapingWriter::on_stdout(stdio::stdout()).write_all(line.as_bytes()), code)
 }
@@ -263,7 +269,7 @@ struct ErrorObject<'a> {
     data: Option<&'a RawValue>,
 }
 
-fn show_error(error: &RpcError, is_json: bool) -> Result<ExitCode, Failure> {
+pub(crate) fn show_error(error: &RpcError, is_json: bool) -> Result<ExitCode, Failure> {
     let data = error.raw_data();
     let data = data.as_deref();
     if is_json {

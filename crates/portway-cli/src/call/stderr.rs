@@ -16,7 +16,7 @@ use crate::output::print_message;
 
 /// Prints diagnostics, and stores facts that later explain a failure of the call.
 #[derive(Debug, Default)]
-pub(super) struct Reporter {
+pub(crate) struct Reporter {
     /// Whether the client reports noise one line at a time, without the line end.
     has_lines: bool,
     /// The incomplete last line from the peer.
@@ -36,7 +36,7 @@ pub(super) struct Reporter {
 
 impl Reporter {
     /// Creates a reporter for a client with this framing.
-    pub(super) fn new(framing: Framing) -> Self {
+    pub(crate) fn new(framing: Framing) -> Self {
         Self { has_lines: framing == Framing::Newline, ..Self::default() }
     }
 
@@ -73,7 +73,7 @@ impl Reporter {
         }
     }
 
-    pub(super) fn diagnostic(&self, diagnostic: &Diagnostic<'_>) {
+    pub(crate) fn diagnostic(&self, diagnostic: &Diagnostic<'_>) {
         use Diagnostic::{PeerError, UnknownNotification, UnmatchedResponse};
 
         if matches!(diagnostic, UnknownNotification { .. } | UnmatchedResponse { .. } | PeerError { .. }) {
@@ -134,7 +134,7 @@ impl Reporter {
     }
 
     /// Prints the incomplete last line.
-    pub(super) fn flush(&self) {
+    pub(crate) fn flush(&self) {
         let line = mem::take(&mut *self.partial_line.lock().unwrap_or_else(PoisonError::into_inner));
         self.show_line(&line);
     }

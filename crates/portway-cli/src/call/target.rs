@@ -3,7 +3,6 @@
 mod tracked;
 
 use std::ffi::OsString;
-use std::fs;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +14,8 @@ use tokio::process::Child;
 pub(super) use self::tracked::Output;
 use self::tracked::Tracked;
 use super::with_timeout;
-use crate::arguments::{CallArguments, Header, Target, Timeout};
+use crate::arguments::{CallArguments, Target, Timeout};
+use crate::headers::Header;
 use crate::lookup;
 use crate::output::{Failure, USAGE_OR_IO_FAILED};
 use crate::program::{self, UNREACHABLE};
@@ -43,9 +43,11 @@ pub(super) enum Connection {
 }
 
 impl Connection {
-    pub(super) async fn open(arguments: &CallArguments) -> Result<Self, Failure> {
+    pub(super) async fn open(arguments: &CallArguments, headers: Vec<Header>) -> Result<Self, Failure> {
         match &arguments.target.ws {
-            Some(url) => websocket(url, arguments).await.map(|transport| Self::WebSocket(Box::new(transport))),
+            Some(url) => {
+                websocket(url, arguments.timeout, headers).await.map(|transport| Self::WebSocket(Box::new(transport)))
+            }
             None => Streams::open(&arguments.target, arguments.timeout)
                 .await
                 .map(|streams| Self::Streams(Box::new(streams))),
@@ -53,17 +55,10 @@ impl Connection {
     }
 }
 
-async fn websocket(url: &str, arguments: &CallArguments) -> Result<Transport, Failure> {
+async fn websocket(url: &str, timeout: Timeout, headers: Vec<Header>) -> Result<Transport, Failure> {
     // The timeout of the command replaces the default timeout of the library.
-    let mut options = WebSocketOptions::new().connect_timeout(arguments.timeout.0.unwrap_or(NO_TIMEOUT));
-    for Header { name, value } in &arguments.headers {
-        let value = match value.strip_prefix('@') {
-            Some(file) => fs::read_to_string(file)
-                .map_err(|error| Failure::new(USAGE_OR_IO_FAILED, format!("cannot read {file}: {error}")))?
-                .trim()
-                .to_owned(),
-            None => value.clone(),
-        };
+    let mut options = WebSocketOptions::new().connect_timeout(timeout.0.unwrap_or(NO_TIMEOUT));
+    for Header { name, value } in headers {
         options = options.header(name, value);
     }
     options.connect(url).await.map_err(|error| {

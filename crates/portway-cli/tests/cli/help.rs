@@ -14,6 +14,7 @@ async fn help_names_each_command_and_its_options() -> Test {
     assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""));
     for word in [
         "call",
+        "mcp",
         "tap",
         "decode",
         "validate",
@@ -39,6 +40,7 @@ async fn help_names_each_command_and_its_options() -> Test {
                 "Examples",
             ][..],
         ),
+        ("mcp", &["-- PROGRAM", "--header", "--json", "--verbose", "call NAME [JSON]", "Exit codes", "Examples"]),
         ("tap", &["-- PROGRAM", "--listen", "--to-file", "--print", "--direction", "--only", "--method", "Exit codes"]),
         ("decode", &["--framing", "--max-bytes", "passthrough", "truncated", "Exit codes", "Example"]),
         ("validate", &["--response", "--lines", "--json", "Exit codes", "Examples"]),

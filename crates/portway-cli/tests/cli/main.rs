@@ -17,6 +17,7 @@ mod inspect_programs;
 mod inspect_records;
 mod inspecting;
 mod invalid_responses;
+mod mcp;
 mod non_blocking;
 #[path = "../../../../tests/common/non_blocking_streams.rs"]
 #[allow(

@@ -254,7 +254,7 @@ async fn a_call_over_a_websocket_has_the_exit_codes_of_other_calls() -> Test {
         (&["--ws", "http://localhost"][..], "it must begin with ws:// or wss://"),
         (&["--ws", "ws://localhost", "--framing", "newline"], "cannot be used with"),
         (&["--tcp", "localhost:1", "--header", "A:b"], "--header is for --ws URL"),
-        (&["--ws", "ws://localhost", "--header", "no colon"], "it must be NAME:VALUE"),
+        (&["--ws", "ws://localhost", "--header", "no colon"], "--header must be NAME:VALUE"),
     ] {
         let outcome = run(["call", "ping"].iter().chain(arguments)).await?;
         assert_eq!(outcome.code, Some(2), "{arguments:?}");

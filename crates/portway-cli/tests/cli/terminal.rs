@@ -162,3 +162,31 @@ async fn arguments_are_escaped_in_errors() -> Test {
     }
     Ok(())
 }
+
+#[tokio::test]
+async fn the_text_of_an_mcp_server_is_escaped() -> Test {
+    let folder = tempfile::tempdir()?;
+    let result = |id: u32, result: Value| json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string();
+    let tool = json!({ "name": HOSTILE, "description": HOSTILE, "inputSchema": { "properties": { HOSTILE: {} } } });
+    let text = json!({ "type": "text", "text": format!("\u{1b}[31m{HOSTILE}") });
+    for (action, answer, expected) in [
+        ("list", json!({ "tools": [tool] }), "\\u{9b}31mRED"),
+        ("call x", json!({ "content": [text] }), "\\u{1b}[31m\\u{9b}31mRED"),
+        ("call x", json!({ "content": [text], "isError": true }), "\\u{1b}[31m\\u{9b}31mRED"),
+        ("read x", json!({ "contents": [text] }), "\\u{1b}[31m\\u{9b}31mRED"),
+        ("get x", json!({ "messages": [{ "role": HOSTILE, "content": text }] }), "\\u{1b}[31m\\u{9b}31mRED"),
+    ] {
+        let discovered = result(1, json!({ "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} } }));
+        let path = folder.path().join("server.sh");
+        let script =
+            format!("read -r a\necho '{discovered}'\nread -r b\necho '{}'\ncat > /dev/null", result(2, answer));
+        fs::write(&path, script)?;
+        for option in ["", "--json"] {
+            let shown = on_a_terminal(&format!("'{PORTWAY}' mcp {option} -- sh {} {action}", path.display())).await?;
+            assert_harmless(&shown, action);
+            let expected = if option.is_empty() { expected } else { "31mRED" };
+            assert!(shown.contains(expected), "{action}: {shown}");
+        }
+    }
+    Ok(())
+}

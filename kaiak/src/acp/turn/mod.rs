@@ -128,15 +128,14 @@ impl<'a> Turn<'a> {
             let step = tokio::select! {
                 biased;
                 () = run.stopped() => Step::Stop(cancelled()),
-                // Answers precede the updates, because an agent that floods always has a further update.
-                answered = self.questions.next() => {
-                    self.answered(answered).await;
-                    Step::Continue
-                }
                 event = agent.next() => match event {
                     Some(event) => self.handle(event).await,
                     None => break response.await,
                 },
+                answered = self.questions.next() => {
+                    self.answered(answered).await;
+                    Step::Continue
+                }
                 result = &mut response => break result,
             };
             match step {

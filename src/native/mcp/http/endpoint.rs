@@ -4,7 +4,6 @@ use core::fmt;
 use core::pin::Pin;
 use std::collections::HashMap;
 use std::future::Future;
-use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -75,20 +74,20 @@ impl fmt::Debug for Session {
 
 impl Endpoint {
     pub(super) fn new(
-        url: &str,
+        pool: Pool,
         headers: Option<Arc<HeadersFn>>,
         warn: Box<WarnFn>,
         incoming: mpsc::Sender<Vec<u8>>,
-    ) -> io::Result<Self> {
-        Ok(Self {
-            pool: Arc::new(Pool::new(url)?),
+    ) -> Self {
+        Self {
+            pool: Arc::new(pool),
             headers,
             warn,
             incoming,
             state: Mutex::default(),
             is_initialized: watch::Sender::new(true),
             renewal: tokio::sync::Mutex::default(),
-        })
+        }
     }
 
     pub(super) fn set_limits(&self, limits: Limits) {

@@ -3,7 +3,7 @@
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::super::error::HTTP_FAILED;
+use super::super::error::failure_mark;
 use super::param_headers::encode_value;
 use crate::codec::json;
 use crate::json_value::Text;
@@ -86,7 +86,7 @@ impl HttpFailure {
     /// Returns the response to the request with this id.
     pub(super) fn response(&self, id: u64) -> Vec<u8> {
         let Self { status, challenge, problem } = self;
-        let data = json!({ "reason": HTTP_FAILED, "status": status, "challenge": challenge });
+        let data = json!({ "mark": failure_mark(), "status": status, "challenge": challenge });
         let error = json!({ "code": -32603, "message": problem, "data": data });
         json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string().into_bytes()
     }

@@ -18,24 +18,39 @@ use tokio::sync::mpsc;
 use self::endpoint::Endpoint;
 pub(super) use self::endpoint::HeadersFn;
 pub(super) use self::param_headers::{ParamHeaders, decode_value};
+use self::pool::Pool;
 use crate::Limits;
 use crate::error::Closed;
 use crate::native::limits::MAX_HTTP_REQUESTS;
 use crate::native::message_channel::MessageChannel;
+use crate::native::server_url::ServerUrl;
 use crate::native::tap::TapTransport;
 use crate::native::transport::{Transport, TransportIo};
+
+/// The schemes of URLs: without and with TLS.
+const SCHEMES: [&str; 2] = ["http", "https"];
 
 /// Maximum number of received messages that the driver has not taken.
 const MAX_QUEUED: usize = 16;
 
 /// Returns a transport to the server with this URL.
-pub(super) fn transport(url: &str, headers: Option<Arc<HeadersFn>>, warn: Box<WarnFn>) -> io::Result<Transport> {
+pub(super) fn transport(
+    url: &str,
+    root_certificates: &[Vec<u8>],
+    headers: Option<Arc<HeadersFn>>,
+    warn: Box<WarnFn>,
+) -> io::Result<Transport> {
     let (sender, receiver) = mpsc::channel(MAX_QUEUED);
-    let endpoint = Arc::new(Endpoint::new(url, headers, warn, sender)?);
+    let endpoint = Arc::new(Endpoint::new(Pool::new(url, root_certificates)?, headers, warn, sender));
     let channel = HttpChannel { endpoint, receiver, received: Vec::new(), closing: None };
     let mut limits = Limits::DEFAULT;
     limits.pending_calls = MAX_HTTP_REQUESTS;
     Ok(Transport::from_io(TransportIo::Messages(Box::new(channel)), TapTransport::Http)?.with_limits(limits))
+}
+
+/// Returns the origin of a URL.
+pub(super) fn origin(url: &str) -> io::Result<String> {
+    Ok(ServerUrl::parse(url, SCHEMES)?.origin())
 }
 
 /// Reports a fault of the server that the client tolerates.

@@ -16,7 +16,7 @@ const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
 
 /// The headers of the tools of a server, by the names of the tools.
 #[derive(Clone, Debug, Default)]
-pub(in crate::native::mcp) struct ParamHeaders(BTreeMap<String, Vec<ParamHeader>>);
+pub(crate) struct ParamHeaders(BTreeMap<String, Vec<ParamHeader>>);
 
 /// A header for one argument of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ struct ParamHeader {
 impl ParamHeaders {
     /// Reads the tools in a result of `tools/list`. Removes the tools whose schemas violate the rules, and returns the
     /// reasons.
-    pub(in crate::native::mcp) fn read(&mut self, result: &mut Value) -> Vec<String> {
+    pub(crate) fn read(&mut self, result: &mut Value) -> Vec<String> {
         let mut problems = Vec::new();
         let Some(tools) = result.get_mut("tools").and_then(Value::as_array_mut) else { return problems };
         tools.retain(|tool| {
@@ -58,7 +58,7 @@ impl ParamHeaders {
     }
 
     /// Returns the headers of a tool, with the texts of the arguments. An argument that is missing has no text.
-    pub(in crate::native::mcp) fn values(&self, tool: &str, arguments: &Value) -> Vec<(String, Option<String>)> {
+    pub(crate) fn values(&self, tool: &str, arguments: &Value) -> Vec<(String, Option<String>)> {
         let headers = self.0.get(tool).map(Vec::as_slice).unwrap_or_default();
         let value = |ParamHeader { name, path }: &ParamHeader| {
             let argument = path.iter().try_fold(arguments, |value, member| value.get(member));
@@ -155,7 +155,7 @@ pub(super) fn encode_value(text: &str) -> String {
 }
 
 /// Returns the text of a header value, or `None` if its encoding is invalid.
-pub(in crate::native::mcp) fn decode_value(value: &str) -> Option<String> {
+pub(crate) fn decode_value(value: &str) -> Option<String> {
     let encoded = value.strip_prefix("=?base64?").and_then(|value| value.strip_suffix("?="));
     let Some(encoded) = encoded else { return Some(value.into()) };
     let mut bytes = Vec::with_capacity(encoded.len() / 4 * 3);

@@ -8,17 +8,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use http_body_util::Full;
+use hyper::Request;
 use hyper::body::{Body, Incoming};
 use hyper::client::conn::http1::{Builder, SendRequest};
 use hyper::http::response::Parts;
-use hyper::{Request, Uri};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::rustls::ClientConfig;
 
+use super::SCHEMES;
 use crate::native::limits::{HTTP_CONNECT_TIMEOUT, HTTP_HEAD_BYTES};
+use crate::native::server_url::ServerUrl;
 use crate::native::tls;
 use crate::native::transport::with_subject;
 
@@ -28,9 +30,7 @@ const MAX_IDLE: usize = 64;
 type Sender = SendRequest<Full<Bytes>>;
 
 pub(super) struct Pool {
-    uri: Uri,
-    host: String,
-    port: u16,
+    url: ServerUrl,
     tls: Option<Arc<ClientConfig>>,
     idle: Mutex<Vec<Sender>>,
 }
@@ -44,33 +44,21 @@ pub(super) struct Reply {
 }
 
 impl Pool {
-    /// Creates a pool for the server of a URL.
-    pub(super) fn new(url: &str) -> io::Result<Self> {
-        let invalid = |problem: &str| io::Error::new(io::ErrorKind::InvalidInput, problem.to_owned());
-        let uri: Uri = url.parse().map_err(|_| invalid("the URL must be http://HOST or https://HOST"))?;
-        let is_secure = match uri.scheme_str() {
-            Some("http") => false,
-            Some("https") => true,
-            _ => return Err(invalid("the URL must begin with http:// or https://")),
-        };
-        let authority = uri.authority().ok_or_else(|| invalid("the URL must have a host"))?;
-        if authority.as_str().contains('@') {
-            return Err(invalid("the URL must not contain a user; use the header Authorization"));
-        }
-        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
-        let port = authority.port_u16().unwrap_or(if is_secure { 443 } else { 80 });
-        let tls = if is_secure { Some(tls::config(&[])?) } else { None };
-        Ok(Self { uri, host, port, tls, idle: Mutex::default() })
+    /// Creates a pool for the server of a URL. `root_certificates` are trusted in addition to those of the system.
+    pub(super) fn new(url: &str, root_certificates: &[Vec<u8>]) -> io::Result<Self> {
+        let url = ServerUrl::parse(url, SCHEMES)?;
+        let tls = if url.is_secure { Some(tls::config(root_certificates)?) } else { None };
+        Ok(Self { url, tls, idle: Mutex::default() })
     }
 
     /// Returns the value of the header `Host`.
     pub(super) fn authority(&self) -> &str {
-        self.uri.authority().map_or("", |authority| authority.as_str())
+        self.url.uri.authority().map_or("", |authority| authority.as_str())
     }
 
     /// Returns the path and the query of the URL.
     pub(super) fn path(&self) -> &str {
-        self.uri.path_and_query().map_or("/", |path| path.as_str())
+        self.url.uri.path_and_query().map_or("/", |path| path.as_str())
     }
 
     /// Sends a request. A request is sent again only if its first connection was closed before any byte was sent.
@@ -82,7 +70,7 @@ impl Pool {
         let failed = |error: &hyper::Error| {
             let problem =
                 std::error::Error::source(error).map_or_else(|| error.to_string(), |why| format!("{error}: {why}"));
-            with_subject(&io::Error::other(problem), format_args!("{}:{}", self.host, self.port))
+            self.name(&io::Error::other(problem))
         };
         loop {
             let (mut sender, is_new) = match self.take_idle().await {
@@ -113,11 +101,11 @@ impl Pool {
 
     async fn connect(&self) -> io::Result<Sender> {
         let connected = timeout(HTTP_CONNECT_TIMEOUT, async {
-            let stream = TcpStream::connect((&*self.host, self.port)).await?;
+            let stream = TcpStream::connect((&*self.url.host, self.url.port)).await?;
             stream.set_nodelay(true)?;
             match &self.tls {
                 None => handshake(stream).await,
-                Some(config) => handshake(tls::connect(Arc::clone(config), &self.host, stream).await?).await,
+                Some(config) => handshake(tls::connect(Arc::clone(config), &self.url.host, stream).await?).await,
             }
         });
         connected.await.unwrap_or_else(|_| {
@@ -130,7 +118,7 @@ impl Pool {
 
     /// Adds the host and the port to the text of an error.
     fn name(&self, error: &io::Error) -> io::Error {
-        with_subject(error, format_args!("{}:{}", self.host, self.port))
+        with_subject(error, self.url.name())
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Sender>> {

@@ -17,9 +17,34 @@ enum Source {
     Stream(String),
 }
 
-/// Reads the params: JSON, `-` for standard input, `@FILE` for a file.
-pub(super) fn read(argument: Option<&OsString>) -> Result<Option<Box<RawValue>>, Failure> {
+/// Reads the params of a call: an array or an object. `-` stands for standard input, and `@FILE` for a file.
+pub(crate) fn read(argument: Option<&OsString>) -> Result<Option<Box<RawValue>>, Failure> {
     let Some(argument) = argument else { return Ok(None) };
+    let (source, params) = read_json(argument)?;
+    match params.get().as_bytes() {
+        [b'{' | b'[', ..] => Ok(Some(params)),
+        b"null" => Ok(None),
+        _ => {
+            let problem = source.problem("must be an array or an object");
+            Err(match source {
+                Source::Argument => problem.with_hint(format!("For one positional param: '[{}]'", params.get())),
+                Source::Stream(_) => problem,
+            })
+        }
+    }
+}
+
+/// Reads params that must be an object.
+pub(crate) fn read_object(argument: Option<&OsString>) -> Result<Option<Box<RawValue>>, Failure> {
+    let Some(argument) = argument else { return Ok(None) };
+    let (source, params) = read_json(argument)?;
+    match params.get().as_bytes() {
+        [b'{', ..] => Ok(Some(params)),
+        _ => Err(source.problem("must be an object, such as '{\"a\": 2}'")),
+    }
+}
+
+fn read_json(argument: &OsStr) -> Result<(Source, Box<RawValue>), Failure> {
     let (source, bytes) = bytes(argument)?;
     // Some editors and shells write a byte order mark at the beginning of a file.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
@@ -34,17 +59,7 @@ pub(super) fn read(argument: Option<&OsString>) -> Result<Option<Box<RawValue>>,
             Source::Stream(_) => problem,
         }
     })?;
-    match params.get().as_bytes() {
-        [b'{' | b'[', ..] => Ok(Some(params)),
-        b"null" => Ok(None),
-        _ => {
-            let problem = source.problem("must be an array or an object");
-            Err(match source {
-                Source::Argument => problem.with_hint(format!("For one positional param: '[{}]'", params.get())),
-                Source::Stream(_) => problem,
-            })
-        }
-    }
+    Ok((source, params))
 }
 
 /// Returns the source of the params, and the bytes of the params.
