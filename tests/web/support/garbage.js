@@ -37,6 +37,6 @@ function weakReferences() {
   const { port1, port2 } = new MessageChannel();
   port1.close();
   port2.close();
-  // Firefox may collect platform objects, such as ports, much later. So they are omitted if no collection can be forced.
+  // Firefox may collect platform objects, such as ports, much later. So they need a forced collection.
   return [new WeakRef({}), ...(gc === undefined ? [] : [new WeakRef(port1)])];
 }
