@@ -97,10 +97,16 @@ const replacements = {
   },
 };
 
+/**
+ * The time since the start of this process after which `writeWithoutPause` ends, in milliseconds. Without this limit, an
+ * agent whose test was killed fills the disk.
+ */
+const MAX_WRITING_MS = 15_000;
+
 /** Creates files without a pause, until this process is killed. */
-function writeForEver(number = 0) {
+function writeWithoutPause(number = 0) {
   writeFileSync(`file${number}`, "of the agent");
-  setImmediate(writeForEver, number + 1);
+  if (performance.now() < MAX_WRITING_MS) setImmediate(writeWithoutPause, number + 1);
 }
 
 const turns = {
@@ -329,7 +335,7 @@ const methods = {
   "session/new"(params) {
     record(`session/new ${JSON.stringify({ cwd: params.cwd === process.cwd(), servers: params.mcpServers })}`);
     if (behaviour === "login-and-write") {
-      writeForEver();
+      writeWithoutPause();
     }
     if (behaviour.startsWith("login")) {
       throw { code: -32000, message: "Authentication required" };
