@@ -1,4 +1,5 @@
-//! The begin of a connection: starts the process, detects the era, and initializes a server of the legacy era.
+//! The start of a connection: starts the process, detects the protocol era ([`Era`]), and sends `initialize` to a
+//! server of the legacy era.
 
 use core::pin::pin;
 use core::task::Poll;
@@ -28,7 +29,7 @@ use crate::{Client, Framing};
 #[derive(Debug)]
 pub(super) struct ServerLink {
     pub(super) client: Client,
-    /// `None` on a transport of the application.
+    /// `None` if the application supplies the transport.
     pub(super) process: Option<RunningProcess>,
 }
 
@@ -50,7 +51,7 @@ pub(super) struct Server {
 }
 
 /// The code of the latest error with the id null. Such an error may be the response to a request of the handshake.
-type NullIdError = Arc<watch::Sender<Option<i64>>>;
+type NullIdErrorSender = Arc<watch::Sender<Option<i64>>>;
 
 /// A response of the server to a request of the handshake.
 enum Response {
@@ -59,7 +60,7 @@ enum Response {
         code: i64,
         supported: Option<Vec<String>>,
     },
-    /// An HTTP status without an error response.
+    /// An HTTP status, without a JSON-RPC error response in the body.
     Status(u16),
     /// The response is not usable, or there is none.
     Unusable,
@@ -68,7 +69,7 @@ enum Response {
 pub(super) struct Handshake {
     link: ServerLink,
     options: Arc<Options>,
-    null_id_error: NullIdError,
+    null_id_error: NullIdErrorSender,
     /// Whether the process is started once more if it exits.
     may_restart: Arc<AtomicBool>,
 }
@@ -76,25 +77,25 @@ pub(super) struct Handshake {
 impl Handshake {
     /// Starts the process of the server.
     pub(super) fn start(command: Command, options: Arc<Options>) -> Result<Self, Error> {
-        let (null_id_error, may_restart) = (NullIdError::default(), Arc::new(AtomicBool::new(true)));
-        let (configured, errors) = (Arc::clone(&options), Arc::clone(&null_id_error));
+        let (null_id_error, may_restart) = (NullIdErrorSender::default(), Arc::new(AtomicBool::new(true)));
+        let (transport_options, sender) = (Arc::clone(&options), Arc::clone(&null_id_error));
         let restarts = Arc::clone(&may_restart);
         let mut process = Process::from_command(command, Framing::Newline)
-            .with(move |transport| configure(transport, &configured, &errors))
+            .with(move |transport| configure(transport, &transport_options, &sender))
             .on_exit(move |_, _| restarts.swap(false, Ordering::AcqRel).then_some(Duration::ZERO));
         if options.on_stderr.is_some() {
             let options = Arc::clone(&options);
             process = process.on_stderr(move |line| options.on_stderr.iter().for_each(|callback| callback(line)));
         }
-        let registered = Arc::clone(&options);
-        let process = process.start(move |peer| registered.register_on(peer)).map_err(Error::Start)?;
+        let handler_options = Arc::clone(&options);
+        let process = process.start(move |peer| handler_options.register_on(peer)).map_err(Error::Start)?;
         let link = ServerLink { client: process.client(), process: Some(process) };
         Ok(Self { link, options, null_id_error, may_restart })
     }
 
-    /// Uses a transport of the application.
+    /// Uses a transport that the application supplies.
     pub(super) fn over(transport: Transport, options: Arc<Options>) -> Self {
-        let (null_id_error, may_restart) = (NullIdError::default(), Arc::new(AtomicBool::new(false)));
+        let (null_id_error, may_restart) = (NullIdErrorSender::default(), Arc::new(AtomicBool::new(false)));
         let peer = Peer::new(configure(transport, &options, &null_id_error));
         options.register_on(&peer);
         let link = ServerLink { client: peer.client().clone(), process: None };
@@ -113,14 +114,14 @@ impl Handshake {
                     let versions = match response {
                         Response::Result(discovered) => {
                             let versions: Option<Vec<String>> = member(&discovered, "supportedVersions");
-                            let named = versions.as_deref().map(texts);
-                            detection.handle(named.as_deref().map_or(Reply::Unusable, Reply::Discovered));
+                            let version_strs = versions.as_deref().map(as_strs);
+                            detection.handle(version_strs.as_deref().map_or(Reply::Unusable, Reply::Discovered));
                             result = Some(discovered);
                             versions
                         }
                         Response::Error { code, supported } => {
-                            let named = supported.as_deref().map(texts);
-                            detection.handle(Reply::Error { code, supported: named.as_deref() });
+                            let version_strs = supported.as_deref().map(as_strs);
+                            detection.handle(Reply::Error { code, supported: version_strs.as_deref() });
                             supported
                         }
                         Response::Status(status) => {
@@ -184,7 +185,7 @@ impl Handshake {
         let error = async {
             match null_id_error.wait_for(Option::is_some).await.map(|code| *code) {
                 Ok(Some(code)) => Ok(Response::Error { code, supported: None }),
-                // `self` has the sender, so the channel is open.
+                // Unreachable, because `self` keeps the sender.
                 _ => Ok(Response::Unusable),
             }
         };
@@ -197,7 +198,7 @@ impl Handshake {
             }
             Err(error @ CallError::Remote(_)) if matches!(Error::from(error.clone()), Error::Http { .. }) => {
                 match Error::from(error) {
-                    // A server denies a request before it reads the version.
+                    // The statuses 401 and 403 do not show the era, because the server has not handled the request.
                     Error::Http { status: Some(status), .. } if status != 401 && status != 403 => {
                         Ok(Response::Status(status))
                     }
@@ -212,8 +213,7 @@ impl Handshake {
             }
             Err(error) if has_ended => {
                 let Some(process) = &self.link.process else { return Err(error.into()) };
-                let was_restarted = process.ready().await;
-                match was_restarted {
+                match process.ready().await {
                     Ok(client) => {
                         self.link.client = client;
                         Ok(Response::Unusable)
@@ -235,7 +235,7 @@ impl Handshake {
 }
 
 /// Sets the profile of a transport, and reports the errors with the id null.
-fn configure(transport: Transport, options: &Options, null_id_error: &NullIdError) -> Transport {
+fn configure(transport: Transport, options: &Options, null_id_error: &NullIdErrorSender) -> Transport {
     let null_id_error = Arc::clone(null_id_error);
     (options.configure_transport)(transport).with_profile(Profile::MCP).with_settings(|settings| {
         let diagnostics = settings.diagnostics.clone();
@@ -248,7 +248,7 @@ fn configure(transport: Transport, options: &Options, null_id_error: &NullIdErro
     })
 }
 
-fn texts(versions: &[String]) -> Vec<&str> {
+fn as_strs(versions: &[String]) -> Vec<&str> {
     versions.iter().map(String::as_str).collect()
 }
 
