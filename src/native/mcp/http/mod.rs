@@ -3,7 +3,6 @@
 
 mod endpoint;
 mod message;
-mod param_headers;
 mod pool;
 mod stream;
 
