@@ -89,8 +89,8 @@ export interface McpEraDetection {
 
 /**
  * Returns a detection of the era of an MCP server, for a client with a transport of its own. `httpTransport` does this
- * by itself. `modern` and `legacy` are the versions of the client, the preferred versions first. Default: the versions of
- * this package.
+ * by itself. `modern` and `legacy` are the versions of the client, the preferred versions first. Default: the versions
+ * of this package.
  */
 export function detectEra(versions?: {
   readonly modern?: readonly string[] | undefined;
