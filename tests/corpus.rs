@@ -31,6 +31,7 @@ fn each_call_ends_once_and_each_request_is_answered_once() {
     corpus::run("connection", targets::connection);
 }
 
+#[cfg(feature = "mcp")]
 #[test]
 fn headers_of_mcp_have_the_values_of_their_arguments() {
     corpus::run("mcp_headers", targets::mcp_headers);

@@ -6,11 +6,8 @@
 mod connection;
 mod framing;
 mod json;
+#[cfg(feature = "mcp")]
 mod mcp_headers;
-/// The rules are not public, so this crate compiles their file.
-#[path = "../../src/native/mcp/http/param_headers.rs"]
-#[allow(dead_code)]
-mod param_headers;
 mod sse;
 /// Reads streams of server-sent events. Other tests use the same file.
 #[path = "../../tests/common/sse_events.rs"]
@@ -27,6 +24,7 @@ mod wipc_any_input;
 pub use connection::connection;
 pub use framing::{content_length, newline};
 pub use json::json;
+#[cfg(feature = "mcp")]
 pub use mcp_headers::mcp_headers;
 pub use sse::sse;
 pub use validate::validate;

@@ -5,9 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
-
-use super::param_headers::{ParamHeaders, encode_value};
+use portway_proto::mcp::http::{Json, ParamHeaders, decode_value, encode_value};
+use serde_json::Value;
 
 /// The characters of Base64 (RFC 4648, section 4).
 const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -16,37 +15,38 @@ const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 pub fn mcp_headers(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     check_value(&encode_value(&text), &text);
+    if let Some(decoded) = decode_value(&text) {
+        assert!(decoded == text || encode_value(&decoded) == text, "{text:?} is a second encoding of {decoded:?}");
+    }
     let mut lines = text.lines();
     let mut json = || serde_json::from_str::<Value>(lines.next()?).ok();
     if let (Some(schema), Some(arguments)) = (json(), json()) {
-        check_tool(schema, &arguments);
+        check_tool(&Json::from(&schema), &arguments);
     }
 }
 
-fn check_tool(schema: Value, arguments: &Value) {
+fn check_tool(schema: &Json, arguments: &Value) {
     let mut headers = ParamHeaders::default();
-    let mut result = json!({ "tools": [{ "name": "tool", "inputSchema": schema }, { "name": "other" }] });
-    let problems = headers.read(&mut result);
-    assert!(problems.len() <= 1, "a tool without a schema has no problem");
-    let tools = result["tools"].as_array().expect("the tools stay an array");
-    assert_eq!(tools.len() + problems.len(), 2, "each tool is kept, or has a problem");
-    let found = headers.of_call("tool", arguments);
-    assert!(problems.is_empty() || found.is_empty(), "a tool that is left out has no headers");
-    assert_eq!(headers.of_call("other", arguments), [], "a tool without a schema has no headers");
+    let is_valid = headers.read_tool("tool", schema).is_ok();
+    let mut texts = Vec::new();
+    collect(arguments, &mut texts);
+    let arguments = Json::from(arguments);
+    let found = headers.of_request("tools/call", "tool", &arguments);
+    assert_eq!(found.first().map(|(name, value)| (&**name, &**value)), Some(("mcp-name", "tool")));
+    assert!(is_valid || found.len() == 1, "a tool with an invalid schema has no headers of arguments");
+    assert_eq!(headers.texts("other", &arguments), [], "a tool without a schema has no headers of arguments");
     let mut names = BTreeSet::new();
-    let mut values = Vec::new();
-    collect(arguments, &mut values);
-    for (name, value) in found {
-        let suffix = name.strip_prefix("Mcp-Param-").expect("the name has a prefix");
+    for (name, value) in found.into_iter().skip(1) {
+        let suffix = name.strip_prefix("mcp-param-").expect("the name has a prefix");
         let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
         assert!(!suffix.is_empty() && suffix.bytes().all(is_token), "{name:?} is not the name of a header");
         assert!(names.insert(name.to_ascii_lowercase()), "{name:?} is a header twice");
         let text = decode(&value);
         check_value(&value, &text);
-        assert!(values.contains(&text), "{text:?} is not an argument");
+        assert!(texts.contains(&text), "{text:?} is not an argument");
+        assert!(headers.texts("tool", &arguments).contains(&(name, Some(text))), "the header has another text");
     }
-    let mut again = result.clone();
-    assert!(ParamHeaders::default().read(&mut again).is_empty() && again == result, "a kept tool is kept again");
+    assert_eq!(headers.read_tool("tool", schema).is_ok(), is_valid, "the same schema has another result");
 }
 
 /// Collects the texts of all strings, booleans and whole numbers in a value.
@@ -66,6 +66,7 @@ fn check_value(value: &str, text: &str) {
     assert!(!value.is_empty() && value.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\t')), "{value:?}");
     assert_eq!(value.trim_matches([' ', '\t']), value, "HTTP removes the space around a value");
     assert_eq!(decode(value), text, "{value:?} has another text");
+    assert_eq!(decode_value(value).as_deref(), Some(text), "{value:?} is decoded to another text");
 }
 
 /// Returns the text for which a value stands.

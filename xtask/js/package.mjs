@@ -1,6 +1,6 @@
 // The last step of `cargo xtask build`: bundles the entry modules with the glue of wasm-bindgen, and writes the other
 // files of the npm package. Its argument is the path of a JSON file with the plan, which xtask/src/build.rs writes. In
-// the plan, `raw` is the output folder of wasm-pack, and `features` has options of wasm-opt.
+// the plan, `raw` and `rawMcp` are the output folders of wasm-pack, and `features` has options of wasm-opt.
 import { build } from "esbuild";
 import { minify } from "terser";
 import { execFileSync } from "node:child_process";
@@ -11,6 +11,7 @@ import { dirname, join } from "node:path";
 const {
   root,
   raw,
+  rawMcp,
   out,
   entries,
   notice,
@@ -238,7 +239,12 @@ async function bundle({ name, output, platform }) {
   const { outputFiles, metafile, mangleCache } = await build({
     entryPoints: [join(root, source, "entry", `${name}.js`)],
     write: false,
-    alias: { "portway-glue": glue, "portway-wasm": shortened },
+    alias: {
+      "portway-glue": glue,
+      "portway-wasm": shortened,
+      "portway-mcp-glue": join(rawMcp, "mcp.js"),
+      "portway-mcp-wasm": join(rawMcp, "mcp_bg.wasm"),
+    },
     plugins: [fromSources, shortExportNames, shareWipc],
     loader: { ".wasm": "base64" },
     bundle: true,
@@ -326,6 +332,7 @@ function manifest() {
       "./early": module("early"),
       "./websocket": module("websocket"),
       "./subscription": module("subscription"),
+      "./mcp": module("mcp"),
       "./tap": module("tap"),
       "./wipc": module("wipc"),
       "./wipc/node": module("wipc-node"),

@@ -104,30 +104,34 @@ pub(crate) fn run(setup: &Setup) -> Result<()> {
     let node = setup.node()?;
     let log = workspace.log("build");
     clear(&log)?;
-    let raw = workspace.path("target/pkg-raw");
-    remove_folder(&raw)?;
-
     let build = &config.build;
-    let mut pack = environment.command("wasm-pack", &workspace.root)?;
-    // `no-install` prevents downloads by wasm-pack, which would ignore the lock file. xtask has installed all tools.
-    pack.args(["build", &build.krate, "--mode", "no-install", "--no-opt", "--no-pack"]);
-    pack.args(["--target", &build.target, "--profile", &build.profile, "--out-name", "portway", "--out-dir"]).arg(&raw);
-    // With the default feature, the library would start as soon as the module is loaded. Without this feature, the
-    // loader of the package starts the library.
-    pack.args(["--", "--no-default-features"]);
-    step("wasm: wasm-pack build", || run_ok(&mut pack, &log, LIMIT))?;
+    let modules = [(&build.krate, "portway", "target/pkg-raw"), (&build.mcp_crate, "mcp", "target/pkg-raw-mcp")];
+    for (krate, name, raw) in modules {
+        let raw = workspace.path(raw);
+        remove_folder(&raw)?;
+        let mut pack = environment.command("wasm-pack", &workspace.root)?;
+        // `no-install` prevents downloads by wasm-pack, which would ignore the lock file. xtask has installed all
+        // tools.
+        pack.args(["build", krate, "--mode", "no-install", "--no-opt", "--no-pack"]);
+        pack.args(["--target", &build.target, "--profile", &build.profile, "--out-name", name, "--out-dir"]).arg(&raw);
+        // With the default feature, the library would start as soon as the module is loaded. Without this feature, the
+        // loader of the package starts the library.
+        pack.args(["--", "--no-default-features"]);
+        step(&format!("wasm: wasm-pack build {krate}"), || run_ok(&mut pack, &log, LIMIT))?;
 
-    // wasm-opt removes the sections with names and producers. The linker must not remove them, because it would also
-    // remove the custom sections that wasm-bindgen needs.
-    let wasm = raw.join("portway_bg.wasm");
-    let mut opt = node.command("wasm-opt", &workspace.root)?;
-    opt.args(&build.wasm_opt).arg(&wasm).arg("-o").arg(&wasm);
-    step("wasm: wasm-opt", || run_ok(&mut opt, &log, LIMIT))?;
+        // wasm-opt removes the sections with names and producers. The linker must not remove them, because it would
+        // also remove the custom sections that wasm-bindgen needs.
+        let wasm = raw.join(format!("{name}_bg.wasm"));
+        let mut opt = node.command("wasm-opt", &workspace.root)?;
+        opt.args(&build.wasm_opt).arg(&wasm).arg("-o").arg(&wasm);
+        step(&format!("wasm: wasm-opt {name}"), || run_ok(&mut opt, &log, LIMIT))?;
+    }
 
     let notice = step("package: the licences of the crates in the wasm", || {
-        notice::of_wasm(workspace, &environment, &build.krate, &setup.toolchain()?.rustc_version)
+        let crates = modules.map(|(krate, ..)| krate.as_str());
+        notice::of_wasm(workspace, &environment, &crates, &setup.toolchain()?.rustc_version)
     })?;
-    let plan = write_plan(workspace, &config, &raw, &notice)?;
+    let plan = write_plan(workspace, &config, &notice)?;
     let mut package = node.command("node", &workspace.root)?;
     package.arg("xtask/js/package.mjs").arg(&plan);
     step("package: bundle the modules into pkg/", || run_ok(&mut package, &log, LIMIT))?;
@@ -137,7 +141,7 @@ pub(crate) fn run(setup: &Setup) -> Result<()> {
 }
 
 /// Writes the plan of package.mjs. Returns the path of the file.
-fn write_plan(workspace: &Workspace, config: &NpmConfig, raw: &Path, notice: &str) -> Result<PathBuf> {
+fn write_plan(workspace: &Workspace, config: &NpmConfig, notice: &str) -> Result<PathBuf> {
     #[derive(serde::Deserialize)]
     struct Manifest {
         workspace: Inherited,
@@ -163,7 +167,8 @@ fn write_plan(workspace: &Workspace, config: &NpmConfig, raw: &Path, notice: &st
     let shared = manifest.workspace.package;
     let plan = json!({
         "root": workspace.root,
-        "raw": raw,
+        "raw": workspace.path("target/pkg-raw"),
+        "rawMcp": workspace.path("target/pkg-raw-mcp"),
         "out": workspace.path("pkg"),
         "entries": config.entry,
         "notice": notice,

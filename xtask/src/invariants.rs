@@ -24,6 +24,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("session", &["driver", "transport", "session"]),
     ("rust", &["driver", "transport", "session", "rust"]),
     ("websocket", &["driver", "transport", "websocket"]),
+    ("http", &["driver", "websocket", "http"]),
     ("wipc", &["driver", "wipc"]),
     ("tap", &["driver", "transport", "tap"]),
 ];

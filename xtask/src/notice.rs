@@ -14,7 +14,7 @@ use crate::toolchain::WASM;
 use crate::workspace::Workspace;
 
 /// The first paragraph of NOTICE.
-const HEAD: &str = "Portway contains work of others: crates that are compiled into portway_bg.wasm and into inline.js, and npm \
+const HEAD: &str = "Portway contains work of others: crates that are compiled into portway_bg.wasm, inline.js and mcp.js, and npm \
 packages that are bundled into modules. If a work is available under several licences, Portway uses the MIT licence.\n";
 
 /// A third-party crate that is linked into the wasm.
@@ -43,9 +43,28 @@ struct Package {
     manifest_path: PathBuf,
 }
 
-/// Returns the part of NOTICE about the wasm of the package. `krate` is the folder of the crate that is compiled to the
-/// wasm, and `rustc` is the output of `rustc --version`.
-pub(crate) fn of_wasm(workspace: &Workspace, environment: &Environment, krate: &str, rustc: &str) -> Result<String> {
+/// Returns the part of NOTICE about the wasm modules of the package. `folders` are the folders of the crates that are
+/// compiled to wasm, and `rustc` is the output of `rustc --version`.
+pub(crate) fn of_wasm(
+    workspace: &Workspace,
+    environment: &Environment,
+    folders: &[&str],
+    rustc: &str,
+) -> Result<String> {
+    let mut crates = BTreeMap::new();
+    for folder in folders {
+        add_crates_of(workspace, environment, folder, &mut crates)?;
+    }
+    Ok(notice_text(&crates.into_values().collect::<Vec<_>>(), rustc))
+}
+
+/// Adds the crates that are linked into the wasm of a crate, by name and version.
+fn add_crates_of(
+    workspace: &Workspace,
+    environment: &Environment,
+    krate: &str,
+    crates: &mut BTreeMap<(String, String), Crate>,
+) -> Result<()> {
     // If the crate used the standard library, NOTICE would have to name the crates of this library, too.
     if !workspace.read(&format!("{krate}/src/lib.rs"))?.contains("#![no_std]") {
         bail!("{krate} must be `no_std`: NOTICE names `core`, `alloc` and `compiler_builtins` only");
@@ -62,14 +81,13 @@ pub(crate) fn of_wasm(workspace: &Workspace, environment: &Environment, krate: &
     let metadata: Metadata = serde_json::from_str(&metadata).context("cargo metadata")?;
     let packages: BTreeMap<_, _> =
         metadata.packages.iter().map(|package| ((package.name.as_str(), package.version.as_str()), package)).collect();
-    let mut crates = Vec::new();
     for (name, version) in linked_crates(&tree) {
         let Some(package) = packages.get(&(name, version)) else { bail!("cargo metadata has no {name} {version}") };
         if package.source.is_some() {
-            crates.push(read_crate(package)?);
+            crates.insert((name.to_owned(), version.to_owned()), read_crate(package)?);
         }
     }
-    Ok(notice_text(&crates, rustc))
+    Ok(())
 }
 
 /// Returns the names and versions in the output of `cargo tree`, without duplicates.

@@ -105,6 +105,7 @@ pub(crate) struct NpmConfig {
 pub(crate) struct Build {
     #[serde(rename = "crate")]
     pub(crate) krate: String,
+    pub(crate) mcp_crate: String,
     pub(crate) profile: String,
     pub(crate) target: String,
     pub(crate) wasm_opt: Vec<String>,

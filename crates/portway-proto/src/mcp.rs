@@ -34,6 +34,8 @@
 //! assert_eq!(detection.state(), State::Settled(Era::Legacy, "2025-06-18"));
 //! ```
 
+pub mod http;
+
 /// The versions without a handshake, the newest first.
 pub const MODERN_VERSIONS: &[&str] = &["2026-07-28"];
 

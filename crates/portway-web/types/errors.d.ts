@@ -35,7 +35,10 @@ export type CallErrorReason =
   | "timeout"
   /** `destroy()` was called on the local client, server or `JSONRPCPeer`. */
   | "destroyed"
-  /** The response has neither a result nor an error. */
+  /**
+   * The response has neither a result nor an error. `portway/mcp`: the result has an unknown `resultType`, or the
+   * server has asked for input more often than 16 times.
+   */
   | "invalid-response"
   /** The response could not be read. The `cause` has the reason. */
   | "unreadable-response"
@@ -52,6 +55,11 @@ export type CallErrorReason =
    * than 16 384 characters, this call has the longest message.
    */
   | "too-large"
+  /**
+   * `portway/mcp`: HTTP has not delivered the response. `data` has the `status`, if there was a response, and the
+   * `challenge` of a response with the status 401.
+   */
+  | "http-failed"
   /** The peer did not answer the heartbeat. Later calls are still sent. */
   | "unresponsive"
   /** The peer's wasm trapped, panicked or ran out of memory. The peer no longer answers requests. */
@@ -64,7 +72,11 @@ export type CallErrorReason =
   | "wrong-origin"
   /** `connect`: the worker did not start. */
   | "worker-failed"
-  /** `connect`: the peer has another version of the session protocol. The message names both versions. */
+  /**
+   * `connect`: the peer has another version of the session protocol. The message names both versions.
+   * `portway/mcp`: the server supports no version of MCP that this package supports. `data.supported` has its
+   * versions.
+   */
   | "incompatible-version"
   /** `connect`: the peer answered with an error, which is the `cause`. */
   | "refused";

@@ -17,6 +17,7 @@ const modules = [
   "early.js",
   "websocket.js",
   "subscription.js",
+  "mcp.js",
   "tap.js",
   "wipc.js",
   "wipc-node.js",
@@ -70,9 +71,11 @@ export default async function facts(suite, { installation }) {
         "--prefix",
         "none",
       ];
-      const { stdout } = await run("cargo", [...tree, "--locked", "--manifest-path", join(root, "npm/Cargo.toml")], {
-        cwd: root,
-      });
+      let stdout = "";
+      for (const krate of ["npm", "npm/mcp"]) {
+        const manifest = join(root, krate, "Cargo.toml");
+        stdout += (await run("cargo", [...tree, "--locked", "--manifest-path", manifest], { cwd: root })).stdout;
+      }
       const crates = [...stdout.matchAll(/^(\S+) v(\S+)(?! \(\/)/gm)].map(([, name, version]) => `${name} ${version}`);
       const isOurCrate = (title) => /^portway(-[a-z]+)? /.test(title);
       const bundled = [];
@@ -123,6 +126,7 @@ export default async function facts(suite, { installation }) {
       "./early",
       "./websocket",
       "./subscription",
+      "./mcp",
       "./tap",
       "./wipc",
       "./wipc/node",

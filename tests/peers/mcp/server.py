@@ -1,4 +1,7 @@
-"""An MCP server on the Python package `mcp`. It serves both eras: over standard streams, or over HTTP on a port."""
+"""An MCP server on the Python package `mcp`. It serves both eras: over standard streams, or over HTTP on a port.
+
+With the word `cors` after the port, pages of other origins can use the server.
+"""
 
 import sys
 
@@ -62,7 +65,19 @@ def readme() -> str:
     return "é😀"
 
 
-if len(sys.argv) > 1:
+if len(sys.argv) > 2 and sys.argv[2] == "cors":
+    import uvicorn
+    from starlette.middleware.cors import CORSMiddleware
+
+    app = CORSMiddleware(
+        server.streamable_http_app(host="127.0.0.1"),
+        allow_origins=["*"],
+        allow_methods=["*"],
+        allow_headers=["*"],
+        expose_headers=["Mcp-Session-Id"],
+    )
+    uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="warning")
+elif len(sys.argv) > 1:
     server.run("streamable-http", port=int(sys.argv[1]))
 else:
     server.run("stdio")

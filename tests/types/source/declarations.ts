@@ -8,6 +8,7 @@ import type * as declaredInline from "../../../crates/portway-web/types/inline.j
 import type * as declaredWorker from "../../../crates/portway-web/types/wasi-worker.js";
 import type * as declaredWasi from "../../../crates/portway-web/types/wipc-wasi.js";
 import type * as declaredSocket from "../../../crates/portway-web/types/websocket.js";
+import type * as declaredMcp from "../../../crates/portway-web/types/mcp.js";
 import type * as declaredSubscription from "../../../crates/portway-web/types/subscription.js";
 import type * as declaredTap from "../../../crates/portway-web/types/tap.js";
 import type * as declaredWipc from "../../../crates/portway-web/types/wipc.js";
@@ -19,6 +20,7 @@ import type * as worker from "../../../crates/portway-web/js/entry/wasi-worker.j
 import type * as wasi from "../../../crates/portway-web/js/entry/wipc-wasi.js";
 import type * as web from "../../../crates/portway-web/js/entry/web.js";
 import type * as socket from "../../../crates/portway-web/js/entry/websocket.js";
+import type * as mcp from "../../../crates/portway-web/js/entry/mcp.js";
 import type * as subscription from "../../../crates/portway-web/js/entry/subscription.js";
 import type * as tap from "../../../crates/portway-web/js/entry/tap.js";
 import type * as wipc from "../../../crates/portway-web/js/entry/wipc.js";
@@ -43,6 +45,7 @@ assertEmpty<Difference<typeof node, typeof declared>>();
 assertEmpty<Difference<typeof inline, typeof declaredInline>>();
 assertEmpty<Difference<typeof early, typeof declaredEarly>>();
 assertEmpty<Difference<typeof socket, typeof declaredSocket>>();
+assertEmpty<Difference<typeof mcp, typeof declaredMcp>>();
 assertEmpty<Difference<typeof tap, typeof declaredTap>>();
 assertEmpty<Difference<typeof wipc, typeof declaredWipc>>();
 assertEmpty<Difference<typeof wipcNode, typeof declaredWipcNode>>();

@@ -4,6 +4,7 @@ import { startBrowser } from "./browsers.mjs";
 import { prepareGuests } from "./guests.mjs";
 import { testBackForwardCache } from "./back-forward-cache.mjs";
 import { startServers } from "./server.mjs";
+import { startSites } from "./sites.mjs";
 import { startSockets } from "./sockets.mjs";
 
 const POLL_MS = 200;
@@ -15,7 +16,9 @@ const TEST_TIMEOUT_MS = 60_000;
 /** Runs the specs, on one page for isolated specs and one page for the others. Returns the tally of both pages. */
 export async function runInBrowser(engine, specs) {
   const sockets = startSockets();
-  const servers = await startServers(sockets.handle);
+  const sites = startSites();
+  const handle = (command) => (command.action.startsWith("site-") ? sites : sockets).handle(command);
+  const servers = await startServers(handle);
   const tally = { passed: 0, failures: [], files: {}, notes: [] };
   try {
     for (const isolated of [false, true]) {
@@ -24,6 +27,7 @@ export async function runInBrowser(engine, specs) {
     }
     return tally;
   } finally {
+    sites.stop();
     sockets.stop();
     servers.stop();
   }

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import Mocha from "mocha";
 import { ConsoleWatch } from "../support/console.js";
 import { startServers } from "./server.mjs";
+import { startSites } from "./sites.mjs";
 import { startSockets } from "./sockets.mjs";
 import { Tally, textOfError } from "./tally.js";
 
@@ -13,12 +14,15 @@ class Silent {}
 
 export async function runInNode(specs) {
   const sockets = startSockets();
-  const servers = await startServers(sockets.handle);
+  const sites = startSites();
+  const handle = (command) => (command.action.startsWith("site-") ? sites : sockets).handle(command);
+  const servers = await startServers(handle);
   // The specs post commands for WebSocket servers to this origin. In a page, they post to the origin of the page.
   globalThis.portwayRunner = servers.origins.own;
   try {
     return await run(specs);
   } finally {
+    sites.stop();
     sockets.stop();
     servers.stop();
   }

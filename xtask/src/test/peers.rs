@@ -89,6 +89,7 @@ pub(super) fn run(suites: &Run<'_>) {
             }
         }
         Ok(python) => {
+            mcp_http(suites, &prepared, peers.as_deref().ok(), &python);
             let environment = with_cli().map(|node| node.with("PORTWAY_PYLSP", python.with_file_name("pylsp")));
             let script = ["examples/language-server-page/check.mjs"];
             in_browser(suites, "peers-language-server", Engine::Chromium, environment, &script);
@@ -101,6 +102,21 @@ pub(super) fn run(suites: &Run<'_>) {
                 native(setup, environment, &python)
             });
         }
+    }
+}
+
+/// Connects `portway/mcp` to two official MCP servers over HTTP, in every engine and in Node.
+fn mcp_http(suites: &Run<'_>, prepared: &impl Fn() -> Result<Environment>, peers: Option<&Path>, python: &Path) {
+    let Some(peers) = peers else { return };
+    let prepared = || prepared().map(|node| node.with("PORTWAY_PEERS", peers).with("PORTWAY_PYTHON", python));
+    let script = "tests/peers/mcp-http/run.mjs";
+    for engine in suites.engines.clone() {
+        in_browser(suites, "peers-mcp-http", engine, prepared(), &[script, &engine.to_string()]);
+    }
+    if suites.has_every_engine {
+        suites.suite("peers", "mcp-http", prepared(), |setup, environment| {
+            program_in(setup, environment, "peers-mcp-http", &["node", script, "node"])
+        });
     }
 }
 

@@ -140,5 +140,17 @@ export const MAX_CAPACITY = 268_435_456;
 export const START_TIMEOUT = 10_000;
 /** Maximum unread output of a WASI guest, in bytes. */
 export const MAX_UNREAD_OUTPUT = 1_048_576;
+/** Default maximum time for the response of an MCP server to `server/discover`, in milliseconds. */
+export const MCP_DISCOVER_TIMEOUT = 5_000;
+/** Maximum number of requests of one call of an MCP server. */
+export const MAX_MCP_ROUNDS = 16;
+/** Default maximum number of pending calls of an MCP server over HTTP. */
+export const MAX_HTTP_REQUESTS = 1_024;
+/** Maximum time to end the session of an MCP server over HTTP, in milliseconds. */
+export const HTTP_CLOSE_TIMEOUT = 1_000;
+/** Maximum time before an ended stream of an MCP server is requested again, in milliseconds. */
+export const MAX_HTTP_RETRY_DELAY = 30_000;
+/** Maximum number of streams in a row without a message before a call fails. */
+export const MAX_HTTP_RESUMES = 5;
 /** The default values of the option `limits`. */
 export const DEFAULTS = { pendingCalls: 1_000_000, inFlight: 1_024, batchItems: 1_000, idLength: 1_024 };

@@ -151,6 +151,7 @@ export class Link extends ErrorReporter {
       setTimer,
       now,
       CallError,
+      isMcp,
     );
     transport.onError?.((error, answers) =>
       answers === undefined ? this.report(error) : receiver.receiveUnreadable(error, answers),

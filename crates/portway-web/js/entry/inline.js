@@ -1,21 +1,9 @@
 // `portway/inline`: the module contains the wasm, for environments that cannot load a second file.
 
 import text from "portway-wasm";
+import { decodeBase64 } from "../driver/base64.js";
 import { makeInit } from "../wasm-loader.js";
 
 export * from "../index.js";
-
-const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-/** Returns the bytes of a base64 text. Not every realm has `atob`. */
-function decodeBase64(text) {
-  const bytes = new Uint8Array(Math.floor((text.replace(/=+$/, "").length * 3) / 4));
-  let bits = 0;
-  for (let n = 0, at = 0; at < bytes.length; n++) {
-    bits = (bits << 6) | DIGITS.indexOf(text[n]);
-    if (n % 4 > 0) bytes[at++] = bits >> (6 - (n % 4) * 2);
-  }
-  return bytes;
-}
 
 export default /* @__PURE__ */ makeInit(() => decodeBase64(text));

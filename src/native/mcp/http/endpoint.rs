@@ -10,6 +10,7 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Method, Request, StatusCode};
+use portway_proto::mcp::http::{Json, ParamHeaders, named_param};
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinSet};
@@ -17,7 +18,6 @@ use tokio::time::timeout;
 
 use super::WarnFn;
 use super::message::{HttpFailure, Outgoing};
-use super::param_headers::ParamHeaders;
 use super::pool::{Pool, Reply};
 use crate::Limits;
 use crate::native::limits::HTTP_CLOSE_TIMEOUT;
@@ -179,10 +179,11 @@ impl Endpoint {
             vec![("accept".to_owned(), accept.to_owned()), ("content-type".to_owned(), "application/json".to_owned())];
         if message.version.is_some() {
             headers.push(("mcp-method".into(), message.method.clone()));
-            headers.extend(message.name().map(|name| ("mcp-name".into(), name)));
-            if let Some(tool) = message.text_param("name").filter(|_| message.method == "tools/call") {
-                let arguments = message.param("arguments").and_then(|text| serde_json::from_str(text.get()).ok());
-                headers.extend(self.state().param_headers.of_call(&tool, &arguments.unwrap_or_default()));
+            if let Some(name) = named_param(&message.method).and_then(|member| message.text_param(member)) {
+                let arguments =
+                    message.param("arguments").and_then(|text| serde_json::from_str::<Value>(text.get()).ok());
+                let arguments = arguments.as_ref().map(Json::from).unwrap_or_default();
+                headers.extend(self.state().param_headers.of_request(&message.method, &name, &arguments));
             }
         }
         self.send(Method::POST, headers, message.version.as_deref(), message.text.clone()).await
@@ -281,7 +282,8 @@ impl Endpoint {
             "tools/list" if message.version.is_some() => {
                 let mut response: Value = serde_json::from_slice(&text).unwrap_or_default();
                 let result = response.get_mut("result");
-                let problems = result.map(|result| self.state().param_headers.read(result)).unwrap_or_default();
+                let problems =
+                    result.map(|result| read_tools(&mut self.state().param_headers, result)).unwrap_or_default();
                 if !problems.is_empty() {
                     problems.iter().for_each(|problem| (self.warn)(problem));
                     return response.to_string().into_bytes();
@@ -362,6 +364,21 @@ impl Endpoint {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Removes the tools whose schemas violate the rules of `x-mcp-header` from a result of `tools/list`. Returns the
+/// violations, as texts for a log.
+fn read_tools(headers: &mut ParamHeaders, result: &mut Value) -> Vec<String> {
+    let mut problems = Vec::new();
+    let Some(tools) = result.get_mut("tools").and_then(Value::as_array_mut) else { return problems };
+    tools.retain(|tool| {
+        let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+        let schema = tool.get("inputSchema").map(Json::from).unwrap_or_default();
+        let read = headers.read_tool(name, &schema);
+        problems.extend(read.as_ref().err().map(|problem| format!("the tool {name:?} is left out: {problem}")));
+        read.is_ok()
+    });
+    problems
 }
 
 fn is_initialized(message: &Outgoing) -> bool {

@@ -4,7 +4,6 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::super::error::failure_mark;
-use super::param_headers::encode_value;
 use crate::codec::json;
 use crate::json_value::Text;
 use crate::message::{Id, ObjectPayload, RequestId};
@@ -38,16 +37,6 @@ impl Outgoing {
     /// Returns the text of a member of the params.
     pub(super) fn text_param(&self, name: &str) -> Option<String> {
         self.param(name).and_then(text_of)
-    }
-
-    /// Returns the value of the header `Mcp-Name`, if the request requires it.
-    pub(super) fn name(&self) -> Option<String> {
-        let name = match self.method.as_str() {
-            "tools/call" | "prompts/get" => self.text_param("name"),
-            "resources/read" => self.text_param("uri"),
-            _ => None,
-        };
-        name.map(|name| encode_value(&name))
     }
 
     /// Returns the text of a response to this request. Returns `None` for any other message. An error without an id, or

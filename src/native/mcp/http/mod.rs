@@ -3,7 +3,6 @@
 
 mod endpoint;
 mod message;
-mod param_headers;
 mod pool;
 mod stream;
 
@@ -17,7 +16,6 @@ use tokio::sync::mpsc;
 
 use self::endpoint::Endpoint;
 pub(super) use self::endpoint::HeadersFn;
-pub(super) use self::param_headers::{ParamHeaders, decode_value};
 use self::pool::Pool;
 use crate::Limits;
 use crate::error::Closed;

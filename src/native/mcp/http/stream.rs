@@ -5,6 +5,7 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use hyper::{Method, StatusCode};
+use portway_proto::mcp::http::retry_delay;
 use tokio::time::{Instant, sleep};
 
 use super::endpoint::{Endpoint, status_failure};
@@ -12,10 +13,6 @@ use super::message::{HttpFailure, Outgoing};
 use super::pool::Reply;
 use crate::codec::sse::{DEFAULT_NAME, Decoder, Event};
 use crate::native::limits::{MAX_HTTP_RESUMES, MAX_HTTP_RETRY_DELAY};
-
-/// The time before an ended stream is requested again, if the server has not named a time. It doubles with each further
-/// stream without a message.
-const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// A stream that lasted as long as this time counts as a stream with a message. Servers and proxies close idle streams.
 const IDLE_TIME: Duration = Duration::from_secs(10);
@@ -30,15 +27,9 @@ struct Position {
 }
 
 impl Position {
-    /// Returns the time until the next request. After the first stream without a message, it is the time that the
-    /// server has named. A server may send an event without a message, and then close the stream until it has the
-    /// response.
+    /// Returns the time until the next request.
     fn delay(&self) -> Duration {
-        let doubled = match self.empty_streams {
-            0 | 1 => Duration::ZERO,
-            streams => RETRY_DELAY.saturating_mul(2_u32.saturating_pow(streams - 1)),
-        };
-        self.retry.unwrap_or(RETRY_DELAY).max(doubled).min(MAX_HTTP_RETRY_DELAY)
+        retry_delay(self.retry, self.empty_streams, MAX_HTTP_RETRY_DELAY)
     }
 
     /// Returns whether a call no longer waits for its response.
@@ -154,30 +145,6 @@ fn is_stream(reply: &Reply) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A server may answer each GET with a stream that ends at once, and ask for an immediate retry.
-    #[test]
-    fn a_stream_that_always_ends_at_once_is_requested_at_most_130_times_in_an_hour() {
-        for retry in [None, Some(Duration::ZERO), Some(Duration::from_millis(1)), Some(Duration::from_secs(1 << 40))] {
-            let mut position = Position { retry, ..Position::default() };
-            let (mut elapsed, mut requests) = (Duration::ZERO, 0);
-            while elapsed < Duration::from_secs(3_600) {
-                position.empty_streams += 1;
-                requests += 1;
-                elapsed += position.delay();
-            }
-            assert!((100..=130).contains(&requests), "{requests}");
-        }
-    }
-
-    #[test]
-    fn the_first_continuation_of_a_stream_waits_as_long_as_the_server_has_named() {
-        let retry = Some(Duration::from_millis(300));
-        for empty_streams in [0, 1] {
-            let position = Position { retry, empty_streams, ..Position::default() };
-            assert_eq!(position.delay(), Duration::from_millis(300));
-        }
-    }
 
     #[test]
     fn a_call_fails_after_five_streams_without_a_message() {

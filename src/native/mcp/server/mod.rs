@@ -19,6 +19,8 @@ use core::future::ready;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard, Weak};
 
+#[cfg(feature = "mcp-http")]
+use portway_proto::mcp::http::{Json, ParamHeaders};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -134,10 +136,9 @@ impl Server {
         let registered = Registered::new(&definition, handler)?;
         #[cfg(feature = "mcp-http")]
         let headers = {
-            let mut headers = super::http::ParamHeaders::default();
-            if let Some(problem) = headers.read(&mut json!({ "tools": [definition] })).pop() {
-                return Err(Error::Definition(problem));
-            }
+            let mut headers = ParamHeaders::default();
+            let schema = definition.get("inputSchema").map(Json::from).unwrap_or_default();
+            headers.read_tool(&name, &schema).map_err(Error::Definition)?;
             headers
         };
         let mut registry = self.registry();

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+#[cfg(feature = "mcp-http")]
+use portway_proto::mcp::http::ParamHeaders;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::value::to_raw_value;
@@ -12,8 +14,6 @@ use super::context::Context;
 use super::uri_template::UriTemplate;
 use crate::error::RpcError;
 use crate::json_value::Text;
-#[cfg(feature = "mcp-http")]
-use crate::native::mcp::http::ParamHeaders;
 
 /// The handler of a tool, a resource or a prompt. It reads its arguments from the params in the context.
 pub(super) type Handler = dyn Fn(Context) -> super::Work + Send + Sync;

@@ -5,13 +5,13 @@ use std::str::FromStr;
 use hyper::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderName, ORIGIN};
 use hyper::http::uri::Authority;
 use hyper::{HeaderMap, StatusCode, Uri};
+use portway_proto::mcp::http::{Json, ParamHeaders, decode_value, named_param};
 use serde_json::value::RawValue;
 
 use super::super::{envelope, errors};
 use crate::error::RpcError;
 use crate::json_value::Text;
 use crate::native::limits::MAX_HTTP_HEADER_BYTES;
-use crate::native::mcp::http::{ParamHeaders, decode_value};
 use crate::native::mcp::member;
 
 pub(super) static SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -147,11 +147,7 @@ pub(super) fn check_modern(
     if routing(headers, &METHOD)?.as_deref() != Some(method) {
         return Err(errors::header_mismatch("Mcp-Method must be the method"));
     }
-    let member_name = match method {
-        "tools/call" | "prompts/get" => "name",
-        "resources/read" => "uri",
-        _ => return Ok(()),
-    };
+    let Some(member_name) = named_param(method) else { return Ok(()) };
     let Some(name) = params.and_then(|params| member::<String>(params, member_name)) else { return Ok(()) };
     if routing(headers, &NAME)?.as_deref() != Some(&*name) {
         return Err(errors::header_mismatch(format!("Mcp-Name must be params.{member_name}")));
@@ -159,7 +155,7 @@ pub(super) fn check_modern(
     let Some(tool) = tools(&name).filter(|_| method == "tools/call") else { return Ok(()) };
     let arguments = params.and_then(|params| member::<Text>(params, "arguments"));
     let arguments = arguments.and_then(|text| serde_json::from_str(text.get()).ok()).unwrap_or_default();
-    for (header, expected) in tool.values(&name, &arguments) {
+    for (header, expected) in tool.texts(&name, &Json::from(&arguments)) {
         let name =
             HeaderName::from_bytes(header.as_bytes()).map_err(|error| errors::header_mismatch(error.to_string()))?;
         if routing(headers, &name)? != expected {
