@@ -7,17 +7,14 @@ import { exactText } from "./exact-json.js";
  * a notification is undefined. That of an answer is null, as it may equal that of a call.
  */
 export function outgoing(message) {
-  const isBatch = Array.isArray(message);
-  const messages = isBatch ? message : [message];
+  const messages = [message].flat();
   const texts = messages.map(exactText);
-  return [messages.map((part) => (isCall(part) ? part.id : null)), isBatch ? `[${texts}]` : texts[0], texts];
+  const text = Array.isArray(message) ? `[${texts}]` : texts[0];
+  return [messages.map((part) => (isCall(part) ? part.id : null)), text, texts];
 }
 
 /** Removes the messages whose ids are not wanted. Returns an array with the rest, or an empty array. */
-export function keepWanted(entry, isWanted) {
-  const [ids, , texts] = entry;
-  const wanted = ids.filter(isWanted);
-  if (wanted.length === ids.length) return [entry];
+export function keepWanted([ids, text, texts], isWanted) {
   const rest = texts.filter((_, index) => isWanted(ids[index]));
-  return wanted.length ? [[wanted, `[${rest}]`, rest]] : [];
+  return rest.length ? [[ids.filter(isWanted), text[0] === "[" ? `[${rest}]` : text, rest]] : [];
 }

@@ -3,7 +3,7 @@
 // browsers report the end of a silent connection after half a minute, or never.
 
 import { runUserCode } from "../driver/error-reporter.js";
-import { OVERSIZE, PARSE_ERROR, isCall } from "../driver/json-text.js";
+import { OVERSIZE, PARSE_ERROR, isCall, someMessage } from "../driver/json-text.js";
 import {
   CONNECT_TIMEOUT,
   MAX_MESSAGE_BYTES,
@@ -53,9 +53,8 @@ export function webSocketTransport(url, options = {}) {
   const isFunction = (value) => typeof value === "function";
   /** The texts of `first`, unless `first` is a function. */
   const [, , constantLogin] = checkAttempt(inputs.map((input) => (isFunction(input) ? "" : input)));
-  // Node 20 has no global WebSocket. The texts of classes and bound classes begin in one of these two ways.
-  if (!accepted && !/^(class|function)/.test(/** @type {any} */ (WebSocket)))
-    checkValue("WebSocket", WebSocket, "a class, as in `npm install ws`");
+  // Node 20 has no global WebSocket.
+  if (!accepted) checkValue("WebSocket", WebSocket, FUNCTION_OF_WS);
   checkOptions({ ...options, heartbeat: heartbeat === 0 ? false : heartbeat }, OPTIONS);
   const isOnce = accepted || reconnect === false;
   const newPolicy = () => new ReconnectPolicy(/** @type {any} */ (reconnect), (error) => report(error));
@@ -139,29 +138,29 @@ export function webSocketTransport(url, options = {}) {
   }
 
   function send(message, transfer) {
-    if (transfer?.length > 0) throw new TypeError("a WebSocket cannot transfer objects");
-    const messages = [message].flat();
-    const [ids, text, texts] = outgoing(message);
-    checkLength(text.length);
+    if (transfer?.length) throw new TypeError("a WebSocket cannot transfer objects");
+    const entry = outgoing(message);
+    const [ids, { length }] = entry;
+    checkLength(length);
     const hasCalls = ids.some(Boolean);
     // Only these messages are limited or queued. All other messages are answers, whose number the peer determines, or
     // notifications whose loss is not an error.
-    const isOwn = messages.some(isOfApplication);
+    const isOwn = someMessage(message, isOfApplication);
     if (isReady && socket.readyState === OPEN) {
       if (isOwn && isOver(MAX_UNWRITTEN_BYTES)) throw socketError("congested", "the peer does not read");
-      post(ids, text, texts);
+      post(...entry);
       // A peer that sends requests, and does not read their answers, could fill the memory.
-      if (!messages.some(isCall) && isOver(2 * MAX_UNWRITTEN_BYTES)) giveUp("the peer does not read");
+      if (!someMessage(message, isCall) && isOver(2 * MAX_UNWRITTEN_BYTES)) giveUp("the peer does not read");
       if (hasCalls) watchPeer();
     } else if (isOwn && !endError) {
       if (!hasCalls && sessionCount && !options.queueNotifications)
         throw socketError("session-ended", "no connection: set queueNotifications");
       dropEnded();
-      const characters = waiting.reduce((sum, [, { length }]) => sum + length, text.length);
+      const characters = waiting.reduce((sum, [, { length }]) => sum + length, length);
       // A message of any length may wait alone.
       if (waiting.length && (waiting.length >= MAX_OFFLINE_MESSAGES || characters > MAX_OFFLINE_CHARACTERS))
         throw socketError("too-many-calls", "too many messages wait");
-      waiting.push([ids, text, texts]);
+      waiting.push(entry);
     }
   }
 
@@ -178,7 +177,7 @@ export function webSocketTransport(url, options = {}) {
   function dropEnded() {
     const pending = pendingIds();
     const isWanted = (id) => id === undefined || pending.has(id);
-    for (const calls of [repeatable, largeCalls]) for (const [id] of calls) if (!isWanted(id)) calls.delete(id);
+    for (const calls of [repeatable, largeCalls]) calls.forEach((_, id) => isWanted(id) || calls.delete(id));
     waiting = waiting.flatMap((entry) => keepWanted(entry, isWanted));
   }
 
@@ -235,7 +234,7 @@ export function webSocketTransport(url, options = {}) {
       // A URL may contain a password or a ticket.
       destination = address && ` to ${address}`.replace(/[?#].*|[^/?#]*@/gs, "");
       newSocket = accepted || new WebSocket(address, names);
-      checkValue("addEventListener of the WebSocket", newSocket.addEventListener, FUNCTION_OF_WS);
+      checkValue("WebSocket.addEventListener", newSocket.addEventListener, FUNCTION_OF_WS);
       resume();
       if (accepted?.readyState > OPEN) {
         socket = undefined;
@@ -309,7 +308,7 @@ export function webSocketTransport(url, options = {}) {
     repeatable.delete(tooLarge);
     largeCalls.clear();
     // Calls that were not sent are in `waiting` already.
-    for (const [id, texts] of repeatable) if (texts.length % MAX_SENDS > 0) waiting.push([[id], texts[0], [texts[0]]]);
+    for (const [id, texts] of repeatable) if (texts.length % MAX_SENDS) waiting.push([[id], texts[0], [texts[0]]]);
     const error = socketError("session-ended", lastEnd, facts, cause, (id) => id === tooLarge);
     notifyClosed(error, true, false, new Set(waiting.flatMap(([ids]) => ids)));
     // The link also makes copies of the error for the requests of the peer. Their ids may equal the ids of calls.
@@ -455,7 +454,7 @@ export function webSocketTransport(url, options = {}) {
         () => (socket._socket?.bytesRead ?? 0) - (socket._socket?._handle?.writeQueueSize ?? 0) - socket.bufferedAmount,
         (isPortway) =>
           socket.send(JSON.stringify({ jsonrpc: "2.0", method: PING_ID, id: isPortway ? undefined : PING_ID })),
-        (ms) => giveUp(`no answer to rpc.ping within ${ms} ms (slow link? raise heartbeat)`),
+        (ms) => giveUp(`no answer to rpc.ping within ${ms} ms; raise heartbeat`),
         setTimer,
         now,
       );
