@@ -72,6 +72,54 @@ describe("a client over a WebSocket", () => {
     assert.equal(texts.filter((text) => text.includes("once")).length, 1);
   });
 
+  for (const coalesce of [true, "columns"]) {
+    const option = `coalesce: ${JSON.stringify(coalesce)}`;
+
+    it(`sends only its idempotent calls again, once each, with the option ${option}`, async () => {
+      const server = await startServer();
+      await server.set({ isMute: true });
+      const { peer, session } = connectTo(server.url, {}, { coalesce });
+      await session();
+      const names = ["first", "once", "a", "b"];
+      const calls = names.map((name) => peer.request("echo", [name], { idempotent: name.length === 1 }));
+      const callOutcomes = outcomes(calls);
+      await server.logOnce(([{ received }]) => received.some((text) => text.includes('"b"')));
+      await server.set({ isMute: false });
+      await server.command("terminate");
+      const [first, once, ...results] = await callOutcomes;
+      assert.deepEqual([first.reason, once.reason], ["session-ended", "session-ended"]);
+      assert.deepEqual(results, [["a"], ["b"]]);
+      const [, { received }] = await server.log();
+      assert.deepEqual(
+        received.flatMap((text) => JSON.parse(text)).map(({ params }) => params[0]),
+        ["a", "b"],
+      );
+    });
+
+    it(`sends all calls that it made before the connection opened, with the option ${option}`, async () => {
+      const server = await startServer();
+      const { peer } = connectTo(server.url, {}, { coalesce });
+      const calls = Array.from({ length: 300 }, (_, n) => peer.request("echo", [n], { timeout: 3_000 }));
+      assert.deepEqual(
+        await outcomes(calls),
+        calls.map((_, n) => [n]),
+      );
+    });
+
+    it(`rejects a large call with too-large if a notification precedes it, with the option ${option}`, async () => {
+      const server = await startServer();
+      const { peer, session } = connectTo(server.url, {}, { coalesce });
+      await session();
+      const first = rejection(peer.request("never"));
+      for (let n = 0; n < 40; n++) peer.notify("note", ["x".repeat(500)]);
+      const call = rejection(peer.request("never", ["y"]));
+      await server.logOnce(([{ received }]) => received.length === 2);
+      await server.command("close", { code: 1009, reason: "too big" });
+      assert.equal((await first).reason, "session-ended");
+      assert.equal((await call).reason, "too-large");
+    });
+  }
+
   it("sends an idempotent call at most ten times", async function () {
     this.timeout(30_000);
     const server = await startServer();

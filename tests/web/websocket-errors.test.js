@@ -79,6 +79,36 @@ describe("the error of a call over a WebSocket", () => {
     assert.notInclude(error.message, "secret");
   });
 
+  for (const hasOpened of [true, false])
+    it(`leads to the next attempt if \`close\` has no code and no reason, ${hasOpened ? "after" : "before"} \`open\``, async () => {
+      const made = [];
+      class Bare extends EventTarget {
+        constructor() {
+          super();
+          this.readyState = 0;
+          made.push(this);
+          queueMicrotask(() => {
+            if (hasOpened) this.emit("open", 1);
+          });
+          setTimeout(() => this.emit("close", 3), 10);
+        }
+        emit(name, state) {
+          this.readyState = state;
+          this.dispatchEvent(new Event(name));
+        }
+        send() {}
+        close() {}
+      }
+      const { peer, named } = connectTo("ws://host/path", { WebSocket: Bare });
+      const call = peer.request("none", [], { timeout: 0 });
+      call.catch(() => {});
+      await until(() => made.length > 1);
+      const [{ code, reason, wasClean }] = named("onRetry");
+      assert.deepEqual({ code, reason, wasClean }, { code: 1006, reason: "", wasClean: false });
+      if (hasOpened) assert.equal((await rejection(call)).reason, "session-ended");
+      peer.destroy();
+    });
+
   it("is soon known if the class of the socket emits `error` without `close`", async () => {
     class Failing extends EventTarget {
       readyState = 0;

@@ -89,7 +89,7 @@ describe("webSocketTransport", () => {
 
   it("throws if there is no WebSocket class, and names the package that has one", () => {
     const { WebSocket } = globalThis;
-    const text = "WebSocket must be a class, as in `npm install ws`, got";
+    const text = "WebSocket must be a function, as in `npm install ws`, got";
     try {
       globalThis.WebSocket = undefined;
       throws(() => webSocketTransport(url), TypeError, `${text} undefined`);
@@ -97,7 +97,14 @@ describe("webSocketTransport", () => {
       globalThis.WebSocket = WebSocket;
     }
     throws(() => webSocketTransport(url, { WebSocket: {} }), TypeError, `${text} object`);
-    throws(() => webSocketTransport(url, { WebSocket: () => ({}) }), TypeError, `${text} function`);
+  });
+
+  it("ends if the option WebSocket is a function that is not a constructor", async () => {
+    const { peer, transport } = connectTo(url, { WebSocket: () => ({}) });
+    const error = await rejection(peer.request("echo", [], { timeout: 0 }));
+    assert.deepEqual([error.reason, transport.state], ["peer-gone", "closed"]);
+    assert.include(error.message, "constructor");
+    peer.destroy();
   });
 
   it("accepts a bound function that makes sockets, which has no `prototype`", async () => {
@@ -119,7 +126,7 @@ describe("webSocketTransport", () => {
     }
     const { peer, transport, named } = connectTo(() => url, { WebSocket: NoEvents });
     const error = await rejection(peer.request("echo", [], { timeout: 0 }));
-    const text = "addEventListener of the WebSocket must be a function, as in `npm install ws`, got undefined";
+    const text = "WebSocket.addEventListener must be a function, as in `npm install ws`, got undefined";
     assert.equal(error.reason, "peer-gone");
     assert.include(error.message, text);
     assert.deepEqual([transport.state, named("onEnd").length, named("onRetry").length], ["closed", 1, 0]);

@@ -107,7 +107,8 @@ export interface LinkOptions {
    * task. A large message, or a message whose values are not all plain, is sent separately. The order is kept. By
    * default, a session of `connect` sends messages together if both sides support it. On a plain transport, set the
    * option to `true` if the peer accepts batches of JSON-RPC 2.0. If the peer uses Portway, set it to `"columns"`,
-   * which is faster: messages of one kind are then sent as one notification, `rpc.columns` (PROTOCOL.md).
+   * which is faster: messages of one kind are then sent as one notification, `rpc.columns` (PROTOCOL.md). Over a
+   * WebSocket, `"columns"` has the effect of `true`.
    */
   coalesce?: boolean | "columns" | undefined;
   /**

@@ -207,10 +207,11 @@ export class SendQueue {
 
   /**
    * Combines messages as columns if the peer reads columns and the messages are of one kind. Otherwise combines them as
-   * a list.
+   * a list. If the transport has no member `columns`, the option of the application decides.
    */
   #combine(messages) {
-    return ((this.coalesce === "columns" || this.#transport.columns === true) && encodeColumns(messages)) || messages;
+    const { columns = this.coalesce === "columns" } = this.#transport;
+    return (columns && encodeColumns(messages)) || messages;
   }
 
   /** Drops the messages in the queue. */

@@ -42,7 +42,7 @@ export function readMessages(text, unreadable) {
   return asMessages(value, (element) => {
     const [texts, repeated] = envelopes[next++] ?? [{}, []];
     const { method, params, id } = Object(element);
-    if (repeated.length > 0) {
+    if (repeated.length) {
       if (method !== undefined || !("result" in element || "error" in element)) return INVALID_REQUEST;
       return void unreadable.push(repeated.includes("id") ? undefined : id);
     }
@@ -137,7 +137,7 @@ function scan(text, isBatch) {
       if (++depth === 1) start = at + 1;
     } else if (depth < 2 && (isEnd || code === COMMA || code === COLON)) {
       if (code === COLON) name = JSON.parse(text.slice(start, at));
-      else if (depth === 0) index++;
+      else if (!depth) index++;
       else {
         if (NAMES.includes(name)) {
           const [texts, repeated] = (found[index] ??= [{}, []]);

@@ -20,7 +20,7 @@ export function runningRequests(isOver, pause) {
     /** Adds a request. Returns false if too many bytes are in flight, or if too many bytes are unsent. */
     add(request) {
       // All bytes of a batch count until its last request has ended.
-      const bytes = last[1] > 0 ? 0 : last[0];
+      const bytes = last[1] ? 0 : last[0];
       if ((bytes && running.size && runningBytes + bytes > MAX_IN_FLIGHT_BYTES) || isOver(MAX_UNWRITTEN_BYTES))
         return false;
       runningBytes += bytes;
@@ -31,7 +31,7 @@ export function runningRequests(isOver, pause) {
     delete(request) {
       const message = running.get(request);
       running.delete(request);
-      if (message && --message[1] === 0) runningBytes -= message[0];
+      if (message && !--message[1]) runningBytes -= message[0];
     },
     clear() {
       running.clear();

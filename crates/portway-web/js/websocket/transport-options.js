@@ -11,14 +11,14 @@ export const FUNCTION_OF_WS = "a function, as in `npm install ws`";
  * parameters.
  */
 export const OPTIONS = {
-  WebSocket: undefined,
-  protocols: undefined,
-  first: undefined,
+  WebSocket: 0,
+  protocols: 0,
+  first: 0,
   connectTimeout: ["a number of milliseconds", 0],
   heartbeat: ["false, 0 or a number of milliseconds", MIN_HEARTBEAT],
   maxMessage: ["a number of characters", 1],
   queueNotifications: ["true or false"],
-  reconnect: undefined,
+  reconnect: 0,
   shouldReconnect: FUNCTION,
   onSession: FUNCTION,
   onLost: FUNCTION,

@@ -3,7 +3,7 @@
 // browsers report the end of a silent connection after half a minute, or never.
 
 import { runUserCode } from "../driver/error-reporter.js";
-import { OVERSIZE, PARSE_ERROR, isCall, isRequest } from "../driver/json-text.js";
+import { OVERSIZE, PARSE_ERROR, isCall, someMessage } from "../driver/json-text.js";
 import {
   CONNECT_TIMEOUT,
   MAX_MESSAGE_BYTES,
@@ -17,8 +17,9 @@ import {
 import { MAX_TIMEOUT_MS } from "../driver/timers.js";
 import { addListeners } from "../transport/event-listeners.js";
 import { checkOptions, checkValue, resultOf } from "./check-options.js";
-import { decode, exactText, isOfApplication, readMessages } from "./exact-json.js";
+import { decode, isOfApplication, readMessages } from "./exact-json.js";
 import { liveness } from "./liveness.js";
+import { keepWanted, outgoing } from "./outgoing.js";
 import { ReconnectPolicy, verdictOf } from "./reconnect-policy.js";
 import { runningRequests } from "./running-requests.js";
 import { ABNORMAL, closeCode, MAX_REASON_BYTES, MIN_LARGE_CHARACTERS, textOf, TOO_BIG } from "./socket-error.js";
@@ -52,9 +53,8 @@ export function webSocketTransport(url, options = {}) {
   const isFunction = (value) => typeof value === "function";
   /** The texts of `first`, unless `first` is a function. */
   const [, , constantLogin] = checkAttempt(inputs.map((input) => (isFunction(input) ? "" : input)));
-  // Node 20 has no global WebSocket. The texts of classes and bound classes begin in one of these two ways.
-  if (!accepted && !/^(class|function)/.test(/** @type {any} */ (WebSocket)))
-    checkValue("WebSocket", WebSocket, "a class, as in `npm install ws`");
+  // Node 20 has no global WebSocket.
+  if (!accepted) checkValue("WebSocket", WebSocket, FUNCTION_OF_WS);
   checkOptions({ ...options, heartbeat: heartbeat === 0 ? false : heartbeat }, OPTIONS);
   const isOnce = accepted || reconnect === false;
   const newPolicy = () => new ReconnectPolicy(/** @type {any} */ (reconnect), (error) => report(error));
@@ -66,7 +66,7 @@ export function webSocketTransport(url, options = {}) {
   /** Whether the connection is open, and the `first` messages were sent. */
   let isReady = false;
   let sessionCount = 0;
-  /** The messages that wait for a connection: the ids of their calls, and their texts. */
+  /** The results of `outgoing` that wait for a connection. */
   let waiting = [];
   /** The calls that may be sent again, by id: an array with the text of the call for each time that it was sent. */
   const repeatable = new Map();
@@ -128,40 +128,39 @@ export function webSocketTransport(url, options = {}) {
 
   const checkLength = (length) => checkValue("maxMessage", maxMessage, OPTIONS.maxMessage[0], length);
 
-  function post(text, ids) {
-    for (const id of ids) {
-      repeatable.get(id)?.push(text);
-      if (text.length > MIN_LARGE_CHARACTERS) largeCalls.set(id, text.length);
-    }
+  /** Sends a text. The parameters are the result of `outgoing`. */
+  function post(ids, text, texts) {
+    ids.forEach((id, index) => {
+      repeatable.get(id)?.push(texts[index]);
+      if (id && text.length > MIN_LARGE_CHARACTERS) largeCalls.set(id, text.length);
+    });
     socket.send(text);
   }
 
   function send(message, transfer) {
-    if (transfer?.length > 0) throw new TypeError("a WebSocket cannot transfer objects");
-    const isBatch = Array.isArray(message);
-    const messages = isBatch ? message : [message];
-    const text = isBatch ? `[${message.map(exactText)}]` : exactText(message);
-    checkLength(text.length);
-    const ids = () => messages.map(({ id }) => id);
-    const hasCalls = messages.some(isRequest);
+    if (transfer?.length) throw new TypeError("a WebSocket cannot transfer objects");
+    const entry = outgoing(message);
+    const [ids, { length }] = entry;
+    checkLength(length);
+    const hasCalls = ids.some(Boolean);
     // Only these messages are limited or queued. All other messages are answers, whose number the peer determines, or
     // notifications whose loss is not an error.
-    const isOwn = messages.some(isOfApplication);
+    const isOwn = someMessage(message, isOfApplication);
     if (isReady && socket.readyState === OPEN) {
       if (isOwn && isOver(MAX_UNWRITTEN_BYTES)) throw socketError("congested", "the peer does not read");
-      post(text, hasCalls ? ids() : []);
+      post(...entry);
       // A peer that sends requests, and does not read their answers, could fill the memory.
-      if (!messages.some(isCall) && isOver(2 * MAX_UNWRITTEN_BYTES)) giveUp("the peer does not read");
+      if (!someMessage(message, isCall) && isOver(2 * MAX_UNWRITTEN_BYTES)) giveUp("the peer does not read");
       if (hasCalls) watchPeer();
     } else if (isOwn && !endError) {
       if (!hasCalls && sessionCount && !options.queueNotifications)
         throw socketError("session-ended", "no connection: set queueNotifications");
       dropEnded();
-      const characters = waiting.reduce((sum, [, { length }]) => sum + length, text.length);
+      const characters = waiting.reduce((sum, [, { length }]) => sum + length, length);
       // A message of any length may wait alone.
       if (waiting.length && (waiting.length >= MAX_OFFLINE_MESSAGES || characters > MAX_OFFLINE_CHARACTERS))
         throw socketError("too-many-calls", "too many messages wait");
-      waiting.push([ids(), text]);
+      waiting.push(entry);
     }
   }
 
@@ -171,21 +170,15 @@ export function webSocketTransport(url, options = {}) {
   /** Sends the waiting messages. */
   function flush() {
     dropEnded();
-    for (const [ids, text] of waiting.splice(0)) post(text, ids);
+    for (const entry of waiting.splice(0)) post(...entry);
   }
 
   /** Removes the data and the waiting texts of calls that have ended. */
   function dropEnded() {
     const pending = pendingIds();
     const isWanted = (id) => id === undefined || pending.has(id);
-    for (const calls of [repeatable, largeCalls]) for (const [id] of calls) if (!isWanted(id)) calls.delete(id);
-    waiting = waiting.flatMap(([ids, text]) => {
-      const wanted = ids.filter(isWanted);
-      const isWhole = wanted.length === ids.length;
-      return wanted.length > 0
-        ? [[wanted, isWhole ? text : JSON.stringify(JSON.parse(text).filter(({ id }) => isWanted(id)))]]
-        : [];
-    });
+    for (const calls of [repeatable, largeCalls]) calls.forEach((_, id) => isWanted(id) || calls.delete(id));
+    waiting = waiting.flatMap((entry) => keepWanted(entry, isWanted));
   }
 
   function onData({ data }) {
@@ -241,7 +234,7 @@ export function webSocketTransport(url, options = {}) {
       // A URL may contain a password or a ticket.
       destination = address && ` to ${address}`.replace(/[?#].*|[^/?#]*@/gs, "");
       newSocket = accepted || new WebSocket(address, names);
-      checkValue("addEventListener of the WebSocket", newSocket.addEventListener, FUNCTION_OF_WS);
+      checkValue("WebSocket.addEventListener", newSocket.addEventListener, FUNCTION_OF_WS);
       resume();
       if (accepted?.readyState > OPEN) {
         socket = undefined;
@@ -260,7 +253,9 @@ export function webSocketTransport(url, options = {}) {
     removeListeners = addListeners(socket, {
       open: () => begin(address, login),
       message: onData,
-      close: ({ code, reason, wasClean }) => lost({ code, reason, wasClean }, cause),
+      // Some classes omit the reason, or the whole end.
+      close: ({ code = ABNORMAL, reason, wasClean }) =>
+        lost({ code, reason: reason ?? "", wasClean: !!wasClean }, cause),
       // Some classes emit no `close` after the failure of an attempt.
       error: ({ error }) => (isReady ? (cause = error) : giveUp("", error)),
     });
@@ -313,7 +308,7 @@ export function webSocketTransport(url, options = {}) {
     repeatable.delete(tooLarge);
     largeCalls.clear();
     // Calls that were not sent are in `waiting` already.
-    for (const [id, texts] of repeatable) if (texts.length % MAX_SENDS > 0) waiting.push([[id], texts[0]]);
+    for (const [id, texts] of repeatable) if (texts.length % MAX_SENDS) waiting.push([[id], texts[0], [texts[0]]]);
     const error = socketError("session-ended", lastEnd, facts, cause, (id) => id === tooLarge);
     notifyClosed(error, true, false, new Set(waiting.flatMap(([ids]) => ids)));
     // The link also makes copies of the error for the requests of the peer. Their ids may equal the ids of calls.
@@ -459,7 +454,7 @@ export function webSocketTransport(url, options = {}) {
         () => (socket._socket?.bytesRead ?? 0) - (socket._socket?._handle?.writeQueueSize ?? 0) - socket.bufferedAmount,
         (isPortway) =>
           socket.send(JSON.stringify({ jsonrpc: "2.0", method: PING_ID, id: isPortway ? undefined : PING_ID })),
-        (ms) => giveUp(`no answer to rpc.ping within ${ms} ms (slow link? raise heartbeat)`),
+        (ms) => giveUp(`no answer to rpc.ping within ${ms} ms: raise heartbeat`),
         setTimer,
         now,
       );
@@ -494,6 +489,8 @@ export function webSocketTransport(url, options = {}) {
       return () => watchers.delete(watcher);
     },
     inFlight: requests,
+    // In columns, the calls would be hidden from this transport, which queues, limits and repeats calls.
+    columns: false,
   };
   return transport;
 }
