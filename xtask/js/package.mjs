@@ -353,6 +353,7 @@ for (const file of [
   "docs/environments.md",
   "docs/kaiak.md",
   "docs/mcp.md",
+  "docs/mcp-command.md",
   "docs/tap.md",
   "docs/websocket-client.md",
   "docs/websocket-server.md",

@@ -5,6 +5,7 @@ import { exactText } from "./exact-json.js";
 /**
  * Returns the ids of the messages of a batch or of one message, the whole text, and the text of each message. The id of
  * a notification is undefined. That of an answer is null, as it may equal that of a call.
+ * @returns {[any[], string, string[]]}
  */
 export function outgoing(message) {
   const messages = [message].flat();

@@ -454,7 +454,7 @@ export function webSocketTransport(url, options = {}) {
         () => (socket._socket?.bytesRead ?? 0) - (socket._socket?._handle?.writeQueueSize ?? 0) - socket.bufferedAmount,
         (isPortway) =>
           socket.send(JSON.stringify({ jsonrpc: "2.0", method: PING_ID, id: isPortway ? undefined : PING_ID })),
-        (ms) => giveUp(`no answer to rpc.ping within ${ms} ms; raise heartbeat`),
+        (ms) => giveUp(`no answer to rpc.ping within ${ms} ms: raise heartbeat`),
         setTimer,
         now,
       );

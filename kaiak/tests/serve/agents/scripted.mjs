@@ -98,8 +98,8 @@ const replacements = {
 };
 
 /**
- * The time since the start of this process after which `writeWithoutPause` ends, in milliseconds. Without this limit, an
- * agent whose test was killed fills the disk.
+ * The time since the start of this process after which `writeWithoutPause` ends, in milliseconds. Without it, an agent
+ * whose test was killed fills the disk.
  */
 const MAX_WRITING_MS = 15_000;
 

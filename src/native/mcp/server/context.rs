@@ -212,8 +212,8 @@ impl Context {
     /// and this function returns the answer. So a handler must not act before its last question, and must ask the same
     /// questions with the same keys each time. `tokio::join!` asks several questions at once.
     ///
-    /// There is no timeout, because a user may take any time. In the modern era, the client keeps the earlier answers
-    /// in `requestState`. They are not signed: a client that changes them could also have answered differently.
+    /// The question has no timeout, because a user may take any time. In the modern era, the client keeps the earlier
+    /// answers in `requestState`. They are not signed: a client that changes them could also have answered differently.
     ///
     /// # Errors
     /// -32021 if the client does not have the capability, -32602 if the answer is not an `R`, or the error with which

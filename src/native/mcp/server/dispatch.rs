@@ -84,7 +84,7 @@ impl Shared {
         result
     }
 
-    /// Returns a function that starts the handler of a request, or `None` if there is no such method.
+    /// Returns a function that starts the handler of a request, or `None` if the method is unknown.
     fn handler(&self, method: &str, context: &Context) -> Result<Option<Start>, RpcError> {
         let registry = self.registry();
         let unknown = |kind, name: &str| {

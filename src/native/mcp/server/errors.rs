@@ -15,7 +15,7 @@ const HEADER_MISMATCH: ErrorCode = ErrorCode::new(-32020);
 const MISSING_CAPABILITY: ErrorCode = ErrorCode::new(-32021);
 /// The server does not support the version.
 const UNSUPPORTED_VERSION: ErrorCode = ErrorCode::new(-32022);
-/// In the legacy era, there is no resource with the URI.
+/// The resource is unknown. Only the legacy era has this code.
 const RESOURCE_NOT_FOUND: ErrorCode = ErrorCode::new(-32002);
 
 #[cfg(feature = "mcp-http")]

@@ -63,7 +63,7 @@ impl Input {
         Ok(None)
     }
 
-    /// Returns the result with the questions, or registers the waker if there is no question.
+    /// Returns the result with the questions, or registers the waker if no question was asked.
     pub(super) fn result(&mut self, waker: &Waker) -> Option<Result<Text, RpcError>> {
         if self.questions.is_empty() {
             self.waker = Some(waker.clone());

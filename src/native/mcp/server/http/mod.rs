@@ -145,7 +145,9 @@ impl HttpService {
         let id = single(headers, &SESSION_ID).map_err(|problem| (StatusCode::BAD_REQUEST, problem))?;
         let id = id.ok_or_else(|| (StatusCode::BAD_REQUEST, "Mcp-Session-Id is missing".to_owned()))?;
         let session = self.state.sessions.get(id);
-        let session = session.ok_or_else(|| (StatusCode::NOT_FOUND, "there is no such session".to_owned()))?;
+        let session = session.ok_or_else(|| {
+            (StatusCode::NOT_FOUND, "the session of Mcp-Session-Id is unknown or has ended; send initialize".to_owned())
+        })?;
         Ok((id.to_owned(), session))
     }
 
