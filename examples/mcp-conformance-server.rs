@@ -9,7 +9,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use portway::RpcError;
-use portway::mcp::{Context, Error, HttpService, Level, Server};
+use portway::mcp::{Context, Era, Error, HttpService, Level, Server};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
@@ -112,6 +112,9 @@ fn add_contents(server: &Server) -> Result<(), Error> {
         "additionalProperties": false,
     });
     server.tool(schema, |arguments: Value, _| async move { Outcome::Ok(text(arguments.to_string())) })?;
+    server.tool(tool("test_era"), |_: Value, context: Context| async move {
+        Outcome::Ok(text(if context.era() == Era::Modern { "modern" } else { "legacy" }))
+    })?;
     let mut header = tool("test_x_mcp_header");
     header["inputSchema"] =
         json!({ "type": "object", "properties": { "region": { "type": "string", "x-mcp-header": "Region" } } });

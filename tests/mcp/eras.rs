@@ -109,6 +109,43 @@ async fn a_server_that_is_silent_receives_initialize_after_five_seconds() -> Tes
     Ok(())
 }
 
+/// A server that starts slowly receives `initialize` after `server/discover`. Servers of both eras refuse a handshake
+/// after their first modern request.
+#[tokio::test(start_paused = true)]
+async fn a_late_result_of_discover_shows_the_modern_era() -> Test {
+    let supported = json!({ "supportedVersions": ["2026-07-28"], "capabilities": {} });
+    for is_refused_before in [None, Some(false), Some(true)] {
+        let (connecting, mut remote) = connect(options())?;
+        let discover = remote.receive().await?;
+        let initialize = remote.receive().await?;
+        assert_eq!(initialize["method"], "initialize");
+        if is_refused_before == Some(true) {
+            remote.fail(&initialize, -32601).await?;
+        }
+        remote.respond(&discover, supported.clone()).await?;
+        if is_refused_before == Some(false) {
+            remote.fail(&initialize, -32601).await?;
+        }
+        let client = connecting.await??;
+        assert_eq!((client.era(), client.protocol_version()), (Era::Modern, "2026-07-28"));
+        assert_eq!(remote.unread_before_response().await?, [Value::Null; 0]);
+    }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_late_error_of_discover_does_not_end_initialize() -> Test {
+    for id in [json!(1), json!(null)] {
+        let (connecting, mut remote) = connect(options())?;
+        remote.receive().await?;
+        let initialize = remote.receive().await?;
+        remote.fail(&json!({ "id": id }), -32601).await?;
+        remote.respond(&initialize, json!({ "protocolVersion": "2025-11-25", "capabilities": {} })).await?;
+        assert_eq!(connecting.await??.era(), Era::Legacy);
+    }
+    Ok(())
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_server_that_never_answers_initialize_is_given_up_after_thirty_seconds() -> Test {
     let (connecting, mut remote) = connect(options())?;

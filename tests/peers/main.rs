@@ -1,7 +1,7 @@
 //! Tests of Portway with programs of other authors, over standard streams, sockets and WebSockets.
 //!
-//! `cargo xtask test --only peers` installs the programs and names them in environment variables. If a variable is not
-//! set, the tests of its program pass, and print that they have tested nothing.
+//! `cargo xtask test --only peers,mcp` installs the programs and names them in environment variables. If a variable is
+//! not set, the tests of its program pass, and print that they have tested nothing.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failed test is a panic")]
 
@@ -12,6 +12,8 @@ mod language_client;
 #[cfg(feature = "mcp-http")]
 mod mcp_clients;
 mod mcp_docs;
+#[cfg(feature = "mcp-http")]
+mod mcp_eras;
 #[cfg(feature = "mcp-http")]
 mod mcp_servers;
 mod portway_js;
@@ -28,7 +30,7 @@ use std::path::{Path, PathBuf};
 fn program(variable: &str) -> Option<PathBuf> {
     let found = env::var_os(variable).map(PathBuf::from);
     if found.is_none() {
-        println!("nothing is tested: {variable} names no program; `cargo xtask test --only peers` sets it");
+        println!("nothing is tested: {variable} names no program; `cargo xtask test --only peers,mcp` sets it");
     }
     found
 }

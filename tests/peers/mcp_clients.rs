@@ -3,7 +3,7 @@
 //! `examples/mcp-conformance-server.rs`.
 
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use crate::{file, program};
@@ -12,13 +12,13 @@ use crate::{file, program};
 const MODES: [&str; 3] = ["legacy", "2026-07-28", "auto"];
 
 /// A server over HTTP. Its process ends when this value is dropped.
-struct HttpServer {
-    url: String,
+pub(crate) struct HttpServer {
+    pub(crate) url: String,
     process: Child,
 }
 
 impl HttpServer {
-    fn start(program: PathBuf) -> Self {
+    pub(crate) fn start(program: &Path) -> Self {
         let mut process = Command::new(program).arg("0").stdout(Stdio::piped()).spawn().unwrap();
         let mut url = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut url).unwrap();
@@ -36,7 +36,7 @@ impl Drop for HttpServer {
 /// Runs a client in each mode, over standard streams and over HTTP.
 fn run_client(variable: &str, script: &str) {
     let (Some(runtime), Some(server)) = (program(variable), program("PORTWAY_MCP_SERVER")) else { return };
-    let http = HttpServer::start(server.clone());
+    let http = HttpServer::start(&server);
     for target in [server.to_str().unwrap(), &http.url] {
         for mode in MODES {
             let output = Command::new(&runtime).arg(file(script)).args([mode, target]).output().unwrap();

@@ -18,7 +18,7 @@ use crate::{file, program};
 /// Maximum time of one wait. Servers need seconds to start.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-fn options() -> Options {
+pub(crate) fn options() -> Options {
     Options::new("portway-tests", "1.0.0")
         .discover_timeout(LONGEST_WAIT)
         .method("elicitation/create", |params: Value| async move {
@@ -46,8 +46,8 @@ async fn everything() -> Option<Client> {
 }
 
 /// A server over HTTP. Its process ends when this value is dropped.
-struct HttpServer {
-    url: String,
+pub(crate) struct HttpServer {
+    pub(crate) url: String,
     _process: tokio::process::Child,
 }
 
@@ -63,14 +63,14 @@ impl HttpServer {
         Self { url: format!("http://127.0.0.1:{port}/mcp"), _process: process }
     }
 
-    async fn python() -> Option<Self> {
+    pub(crate) async fn python() -> Option<Self> {
         let (program, port) = (program("PORTWAY_PYGLS_PYTHON")?, free_port());
         let mut command = tokio::process::Command::new(program);
         command.arg(file("mcp/server.py")).arg(port.to_string());
         Some(Self::start(command, port).await)
     }
 
-    async fn everything() -> Option<Self> {
+    pub(crate) async fn everything() -> Option<Self> {
         let (node, script, port) = (program("PORTWAY_NODE")?, everything_script()?, free_port());
         let mut command = tokio::process::Command::new(node);
         command.arg(script).arg("streamableHttp").env("PORT", port.to_string());
@@ -87,7 +87,7 @@ fn free_port() -> u16 {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-fn everything_script() -> Option<PathBuf> {
+pub(crate) fn everything_script() -> Option<PathBuf> {
     Some(program("PORTWAY_PEERS")?.join("node_modules/@modelcontextprotocol/server-everything/dist/index.js"))
 }
 

@@ -14,7 +14,12 @@
 //!             │ any other reply, or no reply
 //!             ▼              a version of both
 //!         Initialize ────────────────────────────▶ Settled (legacy)
+//!             │ late DiscoverResult
+//!             └───────────────────────────────────▶ Settled (modern)
 //! ```
+//!
+//! A server that starts slowly may answer `server/discover` after its timeout, and then refuse `initialize`. For this
+//! reason, a client that has sent `initialize` still handles the result of `server/discover`.
 //!
 //! The state is `Failed` if client and server have no common version, if HTTP denies the request, or if the server
 //! refuses `initialize`.
@@ -88,7 +93,8 @@ pub enum Failure {
 /// The reply of a server, as far as the era depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply<'a> {
-    /// A result of `server/discover` with this member `supportedVersions`.
+    /// A result of `server/discover` with this member `supportedVersions`. It can also arrive while `initialize` is
+    /// pending.
     Discovered(&'a [&'a str]),
     /// A result of `initialize` with this member `protocolVersion`.
     Initialized(&'a str),
@@ -145,7 +151,7 @@ impl EraDetection {
     pub fn handle(&mut self, reply: Reply<'_>) {
         self.state = match self.state {
             State::Discover(version) => self.after_discover(version, reply),
-            State::Initialize(_) => self.after_initialize(reply),
+            State::Initialize(version) => self.after_initialize(version, reply),
             state => state,
         };
     }
@@ -177,8 +183,12 @@ impl EraDetection {
         common(self.legacy, supported).map_or(State::Failed(Failure::NoCommonVersion), State::Initialize)
     }
 
-    fn after_initialize(&self, reply: Reply<'_>) -> State {
+    fn after_initialize(&self, version: &'static str, reply: Reply<'_>) -> State {
         match reply {
+            Reply::Discovered(supported) => match common(self.modern, supported) {
+                Some(version) => State::Settled(Era::Modern, version),
+                None => State::Initialize(version),
+            },
             Reply::Initialized(version) => match common(self.legacy, &[version]) {
                 Some(version) => State::Settled(Era::Legacy, version),
                 None => State::Failed(Failure::NoCommonVersion),

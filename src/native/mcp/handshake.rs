@@ -1,11 +1,11 @@
 //! The start of a connection: starts the process, detects the protocol era ([`Era`]), and sends `initialize` to a
 //! server of the legacy era.
 
-use core::pin::pin;
+use core::pin::{Pin, pin};
 use core::task::Poll;
 use core::time::Duration;
 use std::collections::BTreeMap;
-use std::future::{Future, poll_fn};
+use std::future::{Future, IntoFuture, pending, poll_fn};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,6 +14,7 @@ use serde_json::json;
 use serde_json::value::to_raw_value;
 use tokio::process::Command;
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 use super::{Era, EraDetection, Error, Options, Reply, State, member};
 use crate::error::CallError;
@@ -53,9 +54,14 @@ pub(super) struct Server {
 /// The code of the latest error with the id null. Such an error may be the response to a request of the handshake.
 type NullIdErrorSender = Arc<watch::Sender<Option<i64>>>;
 
+/// A pending call of `server/discover`.
+type PendingDiscover = Pin<Box<dyn Future<Output = Result<Text, CallError>> + Send>>;
+
 /// A response of the server to a request of the handshake.
 enum Response {
     Result(Text),
+    /// The result of `server/discover`, which arrived while `initialize` was pending.
+    LateDiscover(Text),
     Error {
         code: i64,
         supported: Option<Vec<String>>,
@@ -72,6 +78,8 @@ pub(super) struct Handshake {
     null_id_error: NullIdErrorSender,
     /// Whether the process is started once more if it exits.
     may_restart: Arc<AtomicBool>,
+    /// The call of `server/discover`, if it has timed out.
+    late_discover: Option<PendingDiscover>,
 }
 
 impl Handshake {
@@ -90,7 +98,7 @@ impl Handshake {
         let handler_options = Arc::clone(&options);
         let process = process.start(move |peer| handler_options.register_on(peer)).map_err(Error::Start)?;
         let link = ServerLink { client: process.client(), process: Some(process) };
-        Ok(Self { link, options, null_id_error, may_restart })
+        Ok(Self { link, options, null_id_error, may_restart, late_discover: None })
     }
 
     /// Uses a transport that the application supplies.
@@ -100,7 +108,7 @@ impl Handshake {
         options.register_on(&peer);
         let link = ServerLink { client: peer.client().clone(), process: None };
         peer.forget();
-        Self { link, options, null_id_error, may_restart }
+        Self { link, options, null_id_error, may_restart, late_discover: None }
     }
 
     pub(super) async fn run(mut self, mut detection: EraDetection) -> Result<(ServerLink, Server), Error> {
@@ -110,9 +118,8 @@ impl Handshake {
             match detection.state() {
                 State::Discover(version) => {
                     let params = json!({ "_meta": self.meta(version)? });
-                    let response = self.request("server/discover", &params, self.options.discover_timeout).await?;
-                    let versions = match response {
-                        Response::Result(discovered) => {
+                    let versions = match self.discover(&params).await? {
+                        Response::Result(discovered) | Response::LateDiscover(discovered) => {
                             let versions: Option<Vec<String>> = member(&discovered, "supportedVersions");
                             let version_strs = versions.as_deref().map(as_strs);
                             detection.handle(version_strs.as_deref().map_or(Reply::Unusable, Reply::Discovered));
@@ -141,14 +148,22 @@ impl Handshake {
                         "capabilities": self.options.sent_capabilities(),
                         "clientInfo": self.options.client_info,
                     });
-                    let response = self.request("initialize", &params, self.options.initialize_timeout).await?;
-                    let Response::Result(initialized) = response else {
-                        detection.handle(Reply::Unusable);
-                        continue;
-                    };
-                    supported = member(&initialized, "protocolVersion").into_iter().collect();
-                    result = Some(initialized);
-                    detection.handle(supported.first().map_or(Reply::Unusable, |version| Reply::Initialized(version)));
+                    match self.initialize(&params).await? {
+                        Response::Result(initialized) => {
+                            supported = member(&initialized, "protocolVersion").into_iter().collect();
+                            result = Some(initialized);
+                            let version = supported.first();
+                            detection.handle(version.map_or(Reply::Unusable, |version| Reply::Initialized(version)));
+                        }
+                        Response::LateDiscover(discovered) => {
+                            supported = member(&discovered, "supportedVersions").unwrap_or_default();
+                            result = Some(discovered);
+                            detection.handle(Reply::Discovered(&as_strs(&supported)));
+                        }
+                        Response::Error { .. } | Response::Status(_) | Response::Unusable => {
+                            detection.handle(Reply::Unusable);
+                        }
+                    }
                 }
                 State::Settled(era, version) => {
                     let meta = match era {
@@ -176,13 +191,48 @@ impl Handshake {
         Ok(texts.collect::<serde_json::Result<_>>().map_err(|error| CallError::Params(error.to_string()))?)
     }
 
-    /// Sends a request, and waits for the response. An error with the id null counts as the response, because no other
-    /// request is pending. If the process exits and is started again, returns `Response::Unusable`.
-    async fn request(&mut self, method: &str, params: &impl Serialize, timeout: Duration) -> Result<Response, Error> {
+    /// Sends `server/discover`, and waits for the response. The call remains pending after the timeout.
+    async fn discover(&mut self, params: &impl Serialize) -> Result<Response, Error> {
+        let call = self.link.client.call::<Text>("server/discover", params).timeout(None).total_timeout(None);
+        let mut call: PendingDiscover = Box::pin(call.into_future());
+        match timeout(self.options.discover_timeout, self.response_to(call.as_mut(), false)).await {
+            Ok(response) => response,
+            Err(_) => {
+                self.late_discover = Some(call);
+                Ok(Response::Unusable)
+            }
+        }
+    }
+
+    /// Sends `initialize`, and waits for the response. If `server/discover` has timed out, its result may arrive, too.
+    /// If the server refuses `initialize`, waits once more for this result.
+    async fn initialize(&mut self, params: &impl Serialize) -> Result<Response, Error> {
+        let call = self.link.client.call::<Text>("initialize", params).timeout(self.options.initialize_timeout);
+        let mut late = self.late_discover.take();
+        let is_discover_pending = late.is_some();
+        let response = self.response_to(call.into_future(), is_discover_pending);
+        let response = first(response, discovered(&mut late)).await?;
+        if late.is_none() || matches!(response, Response::Result(_) | Response::LateDiscover(_)) {
+            return Ok(response);
+        }
+        timeout(self.options.discover_timeout, discovered(&mut late)).await.unwrap_or(Ok(response))
+    }
+
+    /// Waits for the response to a call. An error with the id null counts as the response, because no other request is
+    /// pending. If `server/discover` is pending, the first such error counts as its response. If the process exits and
+    /// is started again, returns `Response::Unusable`.
+    async fn response_to(
+        &mut self,
+        call: impl Future<Output = Result<Text, CallError>>,
+        is_discover_pending: bool,
+    ) -> Result<Response, Error> {
         self.null_id_error.send_replace(None);
         let mut null_id_error = self.null_id_error.subscribe();
-        let call = self.link.client.call::<Text>(method, params).timeout(timeout);
+        let sender = Arc::clone(&self.null_id_error);
         let error = async {
+            if is_discover_pending && null_id_error.wait_for(Option::is_some).await.is_ok() {
+                sender.send_replace(None);
+            }
             match null_id_error.wait_for(Option::is_some).await.map(|code| *code) {
                 Ok(Some(code)) => Ok(Response::Error { code, supported: None }),
                 // Unreachable, because `self` keeps the sender.
@@ -250,6 +300,20 @@ fn configure(transport: Transport, options: &Options, null_id_error: &NullIdErro
 
 fn as_strs(versions: &[String]) -> Vec<&str> {
     versions.iter().map(String::as_str).collect()
+}
+
+/// Waits for a result of `server/discover` with a list of versions. After any other outcome, waits for ever. Removes the
+/// call when it has ended.
+async fn discovered(call: &mut Option<PendingDiscover>) -> Result<Response, Error> {
+    let Some(pending_call) = call else { return pending().await };
+    let outcome = pending_call.await;
+    *call = None;
+    match outcome {
+        Ok(result) if member::<Vec<String>>(&result, "supportedVersions").is_some() => {
+            Ok(Response::LateDiscover(result))
+        }
+        _ => pending().await,
+    }
 }
 
 /// Returns the output of the future that completes first.

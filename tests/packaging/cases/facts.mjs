@@ -78,7 +78,7 @@ export default async function facts(suite, { installation }) {
         stdout += (await run("cargo", [...tree, "--locked", "--manifest-path", manifest], { cwd: root })).stdout;
       }
       const crates = [...stdout.matchAll(/^(\S+) v(\S+)(?! \(\/)/gm)].map(([, name, version]) => `${name} ${version}`);
-      const isOurCrate = (title) => /^portway(-[a-z]+)? /.test(title);
+      const isOurCrate = (title) => /^portway(-[a-z]+)* /.test(title);
       const bundled = [];
       for (const file of modules) {
         const text = await readFile(join(folder, file), "utf8");

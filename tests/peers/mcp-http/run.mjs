@@ -17,7 +17,7 @@ import { Tally } from "../../web/runner/tally.js";
 const { PORTWAY_PEERS, PORTWAY_PYTHON, PORTWAY_REPORT } = process.env;
 const [engine = "node"] = process.argv.slice(2);
 if (!PORTWAY_PEERS || !PORTWAY_PYTHON) {
-  console.error("PORTWAY_PEERS and PORTWAY_PYTHON must be set, but are not; run `cargo xtask test --only peers`");
+  console.error("PORTWAY_PEERS and PORTWAY_PYTHON must be set, but are not; run `cargo xtask test --only mcp`");
   process.exit(2);
 }
 const path = (name) => fileURLToPath(new URL(name, import.meta.url));

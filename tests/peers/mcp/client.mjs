@@ -54,5 +54,5 @@ await assert.rejects(aborted);
 assert.match(await call("test_simple_text"), /simple text/);
 await client.close();
 assert.deepEqual(errors, []);
-console.log("ok");
+console.log("ok", client.getNegotiatedProtocolVersion());
 process.exit(0);

@@ -52,7 +52,7 @@ async def main():
             await call("test_tool_with_progress")
         assert scope.cancelled_caught
         assert "simple text" in await call("test_simple_text")
+        print("ok", client.protocol_version)
 
 
 anyio.run(main)
-print("ok")

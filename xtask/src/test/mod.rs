@@ -4,6 +4,7 @@
 mod idle_connections;
 pub(crate) mod kaiak;
 mod kaiak_agents;
+mod mcp;
 mod native;
 mod node_suites;
 pub(crate) mod peers;
@@ -64,6 +65,8 @@ enum Suite {
     Interop,
     /// Interoperability over byte streams and WebSockets: Emacs, vscode-jsonrpc, language servers, aria2
     Peers,
+    /// MCP with official clients and servers
+    Mcp,
     /// MCP Apps with the official classes and a real view, in the browser engines
     McpApps,
     /// Programs in the folder examples, which run in Chromium or are called from Node
@@ -86,7 +89,7 @@ enum Suite {
 impl Suite {
     /// All suites in the order in which they start. `js` is the first, because it takes about as long as all other
     /// suites together.
-    const ALL: [Self; 19] = [
+    const ALL: [Self; 20] = [
         Self::Js,
         Self::Native,
         Self::Wasm,
@@ -98,6 +101,7 @@ impl Suite {
         Self::Comparison,
         Self::Interop,
         Self::Peers,
+        Self::Mcp,
         Self::McpApps,
         Self::Example,
         Self::Size,
@@ -186,6 +190,7 @@ impl Run<'_> {
             Suite::Comparison => node_suites::comparison(self),
             Suite::Interop => node_suites::interop(self),
             Suite::Peers => peers::run(self),
+            Suite::Mcp => mcp::run(self),
             Suite::McpApps => node_suites::mcp_apps(self),
             Suite::Example => node_suites::example(self),
             Suite::Size => size(self),

@@ -1,10 +1,9 @@
 //! Suite `peers`: interoperability with other programs. Over byte streams, Emacs and the npm package `vscode-jsonrpc`
 //! connect to the daemon `duet-rpc`, and the client and the server in Rust connect to language servers, to
 //! `vscode-jsonrpc`, and to the npm package of this repository. Over WebSockets, the clients and servers in JavaScript
-//! and Rust connect to aria2, ganache, websocketd, pylsp, and the libraries `ws`, `websockets` and `jsonrpsee`. Over a
-//! `MessageChannel`, the dialect `mcp` connects to the official client and server of MCP. The client and the server of
-//! MCP in Rust connect to two official servers and two official clients. In workers of each browser engine, a client
-//! and a language server in JavaScript connect to the libraries of VS Code.
+//! and Rust connect to aria2, ganache, websocketd, pylsp, and the libraries `ws`, `websockets` and `jsonrpsee`. In
+//! workers of each browser engine, a client and a language server in JavaScript connect to the libraries of VS Code.
+//! The suite `mcp` has the peers of MCP.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,6 +23,12 @@ use crate::test::node_suites::{in_browser, program_in};
 use crate::test::report::Verdict;
 use crate::test::{LIMIT, Run};
 use crate::toolchain::cargo;
+
+/// The features of the library for the tests in `tests/peers`.
+pub(super) const FEATURES: &str = "portway/mcp-http,portway/websocket";
+
+/// The beginning of the names of the modules in `tests/peers` that belong to the suite `mcp`.
+pub(super) const MCP_TESTS: &str = "mcp_";
 
 const REQUIREMENTS: &str = "tests/peers/requirements.txt";
 
@@ -55,16 +60,8 @@ pub(super) fn run(suites: &Run<'_>) {
         Ok(aria2) => node_part(suites, "aria2", prepared().map(|node| node.with("PORTWAY_ARIA2", aria2))),
     }
     match &peers {
-        Err(missing) => {
-            for part in ["ganache", "mcp"] {
-                suites.add_missing("peers", part, &format!("{missing:#}"));
-            }
-        }
+        Err(missing) => suites.add_missing("peers", "ganache", &format!("{missing:#}")),
         Ok(folder) => {
-            let modules = prepared().map(|node| node.with("PORTWAY_PEERS", folder));
-            suites.suite("peers", "mcp", modules, |setup, environment| {
-                program_in(setup, environment, "peers-mcp", &["node", "tests/peers/mcp/sdk.mjs"])
-            });
             let ganache = folder.join("node_modules/ganache/dist/node/cli.js");
             node_part(suites, "ganache", prepared().map(|node| node.with("PORTWAY_GANACHE", ganache)));
         }
@@ -89,7 +86,6 @@ pub(super) fn run(suites: &Run<'_>) {
             }
         }
         Ok(python) => {
-            mcp_http(suites, &prepared, peers.as_deref().ok(), &python);
             let environment = with_cli().map(|node| node.with("PORTWAY_PYLSP", python.with_file_name("pylsp")));
             let script = ["examples/language-server-page/check.mjs"];
             in_browser(suites, "peers-language-server", Engine::Chromium, environment, &script);
@@ -98,25 +94,9 @@ pub(super) fn run(suites: &Run<'_>) {
             let with_server = with_cli().map(|node| node.with("PORTWAY_PYLSP", python.with_file_name("pylsp")));
             suites.suite("peers", "rust", with_server, |setup, environment| {
                 let environment = aria2.iter().fold(environment, |all, aria2| all.with("PORTWAY_ARIA2", aria2));
-                let environment = peers.iter().fold(environment, |all, peers| all.with("PORTWAY_PEERS", peers));
                 native(setup, environment, &python)
             });
         }
-    }
-}
-
-/// Connects `portway/mcp` to two official MCP servers over HTTP, in every engine and in Node.
-fn mcp_http(suites: &Run<'_>, prepared: &impl Fn() -> Result<Environment>, peers: Option<&Path>, python: &Path) {
-    let Some(peers) = peers else { return };
-    let prepared = || prepared().map(|node| node.with("PORTWAY_PEERS", peers).with("PORTWAY_PYTHON", python));
-    let script = "tests/peers/mcp-http/run.mjs";
-    for engine in suites.engines.clone() {
-        in_browser(suites, "peers-mcp-http", engine, prepared(), &[script, &engine.to_string()]);
-    }
-    if suites.has_every_engine {
-        suites.suite("peers", "mcp-http", prepared(), |setup, environment| {
-            program_in(setup, environment, "peers-mcp-http", &["node", script, "node"])
-        });
     }
 }
 
@@ -146,18 +126,13 @@ fn native(setup: &Setup, environment: Environment, python: &Path) -> Result<Verd
     clear(&log)?;
     let node = find_in_path("node").context("node is not in PATH")?;
     let server = workspace.path("node_modules/.bin/vscode-json-language-server");
-    let features = ["--features", "portway/mcp-http,portway/websocket"];
-    let mut command = environment.command(&cargo().to_string_lossy(), &workspace.root)?;
-    command.args(["build", "--package", "portway", "--example", "mcp-conformance-server"]).args(features);
-    run_ok(&mut command, &log, LIMIT)?;
     let environment = environment
-        .with("PORTWAY_MCP_SERVER", workspace.path("target/debug/examples/mcp-conformance-server"))
         .with("PORTWAY_NODE", node)
         .with("PORTWAY_JSON_LANGUAGE_SERVER", server)
         .with("PORTWAY_PYGLS_PYTHON", python);
     let mut command = environment.command(&cargo().to_string_lossy(), &workspace.root)?;
-    command.args(["test", "--package", "portway"]).args(features).args(["--test", "peers"]);
-    command.args(["--package", "jsonrpsee-peer", "--test", "jsonrpsee", "--no-fail-fast"]);
+    command.args(["test", "--package", "portway", "--features", FEATURES, "--test", "peers"]);
+    command.args(["--package", "jsonrpsee-peer", "--test", "jsonrpsee", "--no-fail-fast", "--", "--skip", MCP_TESTS]);
     Ok(Verdict::from_cargo(&process::run(&mut command, &log, LIMIT)?))
 }
 

@@ -1,4 +1,4 @@
-//! `portway mcp` with servers in shell and over HTTP. `--only peers` runs the command with an official server.
+//! `portway mcp` with servers in shell and over HTTP. `--only mcp` runs the command with an official server.
 
 use std::error::Error;
 use std::fs;
