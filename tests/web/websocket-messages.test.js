@@ -91,6 +91,8 @@ describe("a message over a WebSocket", () => {
       answers.map((text) => JSON.parse(text)).map(({ error, id }) => [error.code, id]),
       [...Array(8).fill([-32600, null]), [-32600, 7]],
     );
+    const reasons = answers.map((text) => JSON.parse(text).error.data?.reason);
+    assert.deepEqual(reasons, [...Array(5), "invalid-id-type", "invalid-id-type", ...Array(2)]);
   });
 
   it("has its id repeated digit by digit in the response, even if JavaScript reads the id as another number", async () => {

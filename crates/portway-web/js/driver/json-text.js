@@ -31,10 +31,8 @@ export function asMessages(value, convert = asMessage) {
  */
 export function asMessage(value) {
   if (Object(value) !== value || Array.isArray(value)) return INVALID_REQUEST;
-  const { jsonrpc, id } = value;
-  if (jsonrpc === "2.0") return value;
-  if (isResponse(value)) return undefined;
-  return { jsonrpc: "2.0", method: null, id };
+  if (value.jsonrpc === "2.0") return value;
+  return isResponse(value) ? undefined : { ...value, jsonrpc: "2.0", method: null };
 }
 
 /**
