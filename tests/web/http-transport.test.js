@@ -82,6 +82,22 @@ describe("JSON-RPC over HTTP", () => {
     assert.match(second.reason.message, /must be the response with the id/);
   });
 
+  it("finds a response whose id is the number of the call in another form", async () => {
+    const site = await startSite(({ message }) => ({
+      body: `[${[message].flat().map(({ id, params }) => `{"jsonrpc":"2.0","id":${id}.0,"result":${params[0]}}`)}]`,
+    }));
+    const { peer } = plainPeer(site.url);
+    assert.equal(await peer.request("a", [1]), 1);
+    const outcomes = await peer.batch([
+      { method: "a", params: [2] },
+      { method: "b", params: [3] },
+    ]);
+    assert.deepEqual(
+      outcomes.map(({ value }) => value),
+      [2, 3],
+    );
+  });
+
   it("ends all calls of a batch by one error with the id null", async () => {
     const site = await startSite((_, { error }) => error(-32600, 400, null));
     const { peer } = plainPeer(site.url);

@@ -81,13 +81,18 @@ describe("a message over a WebSocket", () => {
       "null",
       "[]",
       "{}",
+      '{"id":true}',
+      '{"method":"echo","id":{}}',
+      '{"jsonrpc":"1.0","method":"echo"}',
       '{"method":"echo","id":7}',
       '{"result":1,"id":9}',
     );
     assert.deepEqual(
       answers.map((text) => JSON.parse(text)).map(({ error, id }) => [error.code, id]),
-      [...Array(5).fill([-32600, null]), [-32600, 7]],
+      [...Array(8).fill([-32600, null]), [-32600, 7]],
     );
+    const reasons = answers.map((text) => JSON.parse(text).error.data?.reason);
+    assert.deepEqual(reasons, [...Array(5), "invalid-id-type", "invalid-id-type", ...Array(2)]);
   });
 
   it("has its id repeated digit by digit in the response, even if JavaScript reads the id as another number", async () => {
@@ -111,9 +116,12 @@ describe("a message over a WebSocket", () => {
       // This id is surrounded by white space, and other members follow it.
       '{ "id" : 12345678901234567890124 , "jsonrpc":"2.0", "method":"echo", "params":{"id":1} }',
     );
-    const idTexts = answers.map((text) => /"id":((?:"[^"]*")|[^,}]*)/.exec(text)[1]);
-    assert.deepEqual(idTexts, [...ids, "12345678901234567890124"]);
+    const idTextOf = (text) => /"id":((?:"[^"]*")|[^,}]*)/.exec(text)[1];
+    assert.deepEqual(answers.map(idTextOf), [...ids, "12345678901234567890124"]);
     for (const text of answers) assert.property(JSON.parse(text), "result");
+    const refusals = await answersTo('{"id":1.0}', '{"jsonrpc":"2.0","method":5,"id":1e0}');
+    assert.deepEqual(refusals.map(idTextOf), ["1.0", "1e0"]);
+    for (const text of refusals) assert.equal(JSON.parse(text).error.code, -32600);
   });
 
   it("that is a batch has its ids repeated digit by digit in the responses", async () => {
@@ -195,15 +203,49 @@ describe("a message over a WebSocket", () => {
     await otherCall;
   });
 
-  it("that is a response ends no call if its id has other digits than the id of the call, although both numbers are equal", async () => {
-    const { peer, answersTo, server } = await serving();
-    const call = peer.request("never").catch(() => {});
-    const log = await server.logOnce(([{ received }]) => received.some((text) => text.includes("never")));
-    const { id } = JSON.parse(log[0].received.find((text) => text.includes("never")));
-    await answersTo(`{"jsonrpc":"2.0","result":1,"id":${id}.00000000000000000001}`);
-    assert.equal(peer.pending, 1);
-    peer.destroy();
-    await call;
+  describe("that is a response", () => {
+    /** Starts a call without a response. Returns its outcome, its id, and the functions of `serving`. */
+    async function calling(options) {
+      const { peer, server, ...rest } = await serving();
+      const call = peer.request("never", [], options);
+      call.catch(() => {});
+      const log = await server.logOnce(([{ received }]) => received.some((text) => text.includes("never")));
+      const { id } = JSON.parse(log[0].received.find((text) => text.includes("never")));
+      return { peer, server, call, id, ...rest };
+    }
+
+    for (const suffix of [".0", "e0", "0E-1", ".00000000000000000001"])
+      it(`ends the call 1 if its id is 1${suffix}, alone and in a batch`, async () => {
+        for (const isBatch of [false, true]) {
+          const { peer, call, id, answersTo } = await calling();
+          for (const otherId of [`${id}.5`, `-${id}.0`, `"${id}"`])
+            await answersTo(`{"jsonrpc":"2.0","result":0,"id":${otherId}}`);
+          assert.equal(peer.pending, 1);
+          const response = `{"jsonrpc":"2.0","result":null,"id":${id}${suffix}}`;
+          await answersTo(isBatch ? `[${response}]` : response);
+          assert.equal(peer.pending, 0);
+          assert.isNull(await call);
+        }
+      });
+
+    it("ends the call 1 if its id is 1.0 and it has no result and no error", async () => {
+      const { call, id, answersTo, peer } = await calling();
+      await answersTo(`{"jsonrpc":"2.0","id":${id}.0}`);
+      assert.equal(peer.pending, 0);
+      assert.equal((await rejection(call)).reason, "invalid-response");
+    });
+
+    it("ends an idempotent call 1 if its id is 1.0: the call is not sent again", async () => {
+      const { peer, server, session, call, id, answersTo } = await calling({ idempotent: true });
+      await answersTo(`{"jsonrpc":"2.0","error":{"code":7,"message":"no"},"id":${id}.0}`);
+      assert.equal(peer.pending, 0);
+      assert.equal((await rejection(call)).code, 7);
+      await server.command("terminate");
+      await session(2);
+      await peer.request("echo", []);
+      const [, { received }] = await server.log();
+      assert.isFalse(received.some((text) => text.includes("never")));
+    });
   });
 
   it("that cannot be parsed ends the only pending call", async () => {

@@ -49,6 +49,20 @@ describe("an unreadable response over WIPC", () => {
     });
   }
 
+  for (const id of ["2.0", "2e0", "20E-1"])
+    it(`with the id ${id} ends the call 2`, async () => {
+      const { pipe, client, calls } = await clientWithPendingCalls(3);
+      await post(pipe, unreadable(id)[0]);
+      const error = await rejection(calls[1]);
+      assert.deepEqual([error.reason, error.id, client.pending], ["unreadable-response", 2, 2]);
+    });
+
+  it("ends no call if its id has a fraction, or more digits than are read", async () => {
+    const { pipe, client } = await clientWithPendingCalls(3);
+    for (const id of ["1.5", "-2", "200e-1", `2.${"0".repeat(70)}e5`]) await post(pipe, unreadable(id)[0]);
+    assert.equal(client.pending, 3);
+  });
+
   it("also ends its call at a peer that can serve requests", async () => {
     const { pipe, calls } = await clientWithPendingCalls(2, JSONRPCPeer);
     await post(pipe, unreadable(1)[0]);

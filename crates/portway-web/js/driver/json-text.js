@@ -19,8 +19,8 @@ export const INVALID_REQUEST = { jsonrpc: "2.0", method: null, id: null };
 export function asMessages(value, convert = asMessage) {
   if (!Array.isArray(value)) return convert(value);
   const messages = value.map(convert).filter((message) => message !== undefined);
-  if (messages.length > 0) return messages;
-  return value.length === 0 ? INVALID_REQUEST : undefined;
+  if (messages.length) return messages;
+  return value.length ? undefined : INVALID_REQUEST;
 }
 
 /**
@@ -30,11 +30,9 @@ export function asMessages(value, convert = asMessage) {
  * response is not answered.
  */
 export function asMessage(value) {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return INVALID_REQUEST;
-  const { jsonrpc, method, id } = value;
-  if (jsonrpc === "2.0") return value;
-  if (method === undefined && ("result" in value || "error" in value)) return undefined;
-  return typeof id === "string" || typeof id === "number" ? { jsonrpc: "2.0", method: null, id } : INVALID_REQUEST;
+  if (Object(value) !== value || Array.isArray(value)) return INVALID_REQUEST;
+  if (value.jsonrpc === "2.0") return value;
+  return isResponse(value) ? undefined : { ...value, jsonrpc: "2.0", method: null };
 }
 
 /**
@@ -60,6 +58,11 @@ function textOf(message, stringify) {
 
 export function isCall({ method }) {
   return method !== undefined;
+}
+
+/** Returns whether an object is a response, valid or not: it has a result or an error, and no method. */
+export function isResponse(object) {
+  return !isCall(object) && ("result" in object || "error" in object);
 }
 
 export function isRequest({ method, id }) {

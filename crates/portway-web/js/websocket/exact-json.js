@@ -3,7 +3,7 @@
 // for the digits of ids. For most single messages, a search with one pattern is enough.
 
 import { checkValue as checkJsonValue } from "../driver/json-values.js";
-import { INVALID_REQUEST, asMessage, asMessages } from "../driver/json-text.js";
+import { INVALID_REQUEST, asMessage, asMessages, isResponse } from "../driver/json-text.js";
 import { CANCEL, PROGRESS_TOKEN } from "../driver/profile.js";
 import { CREDIT } from "../driver/stream-protocol.js";
 
@@ -41,15 +41,17 @@ export function readMessages(text, unreadable) {
   let next = 0;
   return asMessages(value, (element) => {
     const [texts, repeated] = envelopes[next++] ?? [{}, []];
-    const { method, params, id } = Object(element);
     if (repeated.length) {
-      if (method !== undefined || !("result" in element || "error" in element)) return INVALID_REQUEST;
-      return void unreadable.push(repeated.includes("id") ? undefined : id);
+      if (!isResponse(element)) return INVALID_REQUEST;
+      return void unreadable.push(repeated.includes("id") ? undefined : element.id);
     }
-    if (id !== undefined) element.id = marked(id, texts.id);
+    const message = asMessage(element);
+    const { method, params, id } = Object(message);
+    // The response to the call 1 may have the id 1.0, so the id of a response remains a number.
+    if (method !== undefined && id !== undefined) message.id = marked(id, texts.id);
     if (refersToRequest(method) && params?.id !== undefined)
       params.id = marked(params.id, scan(texts.params, false)[0][0].id);
-    return asMessage(element);
+    return message;
   });
 }
 

@@ -63,8 +63,9 @@ class Reader {
       if (name === "id") {
         const id = value?.trim() ?? "";
         found.isUnclear = found.id !== undefined || !/^(-?\d+(\.\d+)?([eE][+-]?\d+)?|null|".*")$/s.test(id);
-        // The ids of outgoing calls are non-negative integers. NaN stands for an id that no call has.
-        found.id = /^\d+$/.test(id) ? Number(id) : NaN;
+        // The response to the call 1 may have the id 1.0. NaN stands for an id that no call has, and for a text that may
+        // be cut off.
+        found.id = id.length < MAX_TEXT_LENGTH ? Number(id) : NaN;
       }
       if (!this.skip(COMMA)) break;
     }
