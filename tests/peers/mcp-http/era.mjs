@@ -1,7 +1,7 @@
 // Connects to an MCP server with `portway/mcp`, and prints the version of MCP: `node era.mjs URL ERA`. ERA is
 // `modern`, `legacy` or `detected`.
 
-import init, { JSONRPCPeer } from "../../../pkg/portway.js";
+import init, { JSONRPCPeer } from "../../../pkg/node.js";
 import { httpTransport } from "../../../pkg/mcp.js";
 
 const [url, era] = process.argv.slice(2);

@@ -25,6 +25,7 @@ client.setRequestHandler("elicitation/create", () => ({ action: "accept", conten
 client.setRequestHandler("roots/list", () => ({ roots: [{ uri: "file:///project", name: "a project" }] }));
 
 await client.connect(transport);
+const version = client.getNegotiatedProtocolVersion();
 assert.equal(client.getServerVersion().name, "portway-conformance");
 const { tools } = await client.listTools();
 assert.ok(tools.some(({ name }) => name === "test_simple_text"));
@@ -54,5 +55,5 @@ await assert.rejects(aborted);
 assert.match(await call("test_simple_text"), /simple text/);
 await client.close();
 assert.deepEqual(errors, []);
-console.log("ok", client.getNegotiatedProtocolVersion());
+console.log("ok", version);
 process.exit(0);
