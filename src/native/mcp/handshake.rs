@@ -302,8 +302,8 @@ fn as_strs(versions: &[String]) -> Vec<&str> {
     versions.iter().map(String::as_str).collect()
 }
 
-/// Waits for a result of `server/discover` with a list of versions. After any other outcome, waits for ever. Removes the
-/// call when it has ended.
+/// Waits for a result of `server/discover` with a list of versions. After any other outcome, waits for ever. Removes
+/// the call when it has ended.
 async fn discovered(call: &mut Option<PendingDiscover>) -> Result<Response, Error> {
     let Some(pending_call) = call else { return pending().await };
     let outcome = pending_call.await;

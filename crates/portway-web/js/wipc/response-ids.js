@@ -63,8 +63,8 @@ class Reader {
       if (name === "id") {
         const id = value?.trim() ?? "";
         found.isUnclear = found.id !== undefined || !/^(-?\d+(\.\d+)?([eE][+-]?\d+)?|null|".*")$/s.test(id);
-        // The response to the call 1 may have the id 1.0. NaN stands for an id that no call has, and for a text that may
-        // be cut off.
+        // The response to the call 1 may have the id 1.0. NaN stands for an id that no call has, and for a text that
+        // may be cut off.
         found.id = id.length < MAX_TEXT_LENGTH ? Number(id) : NaN;
       }
       if (!this.skip(COMMA)) break;
