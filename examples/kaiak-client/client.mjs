@@ -64,6 +64,10 @@ try {
 } catch (error) {
   fail(`${incidentsFile} must have the output of \`kaiak find\`: ${error.message}`);
 }
+if (!incidents.length) {
+  console.log(`${incidentsFile} has no incident: there is nothing to fix`);
+  process.exit();
+}
 const { reader, writer } = await openStreams().catch((error) => fail(`cannot reach the server: ${error.message}`));
 const connection = createMessageConnection(new StreamMessageReader(reader), new StreamMessageWriter(writer));
 let isDone = false;
@@ -80,7 +84,8 @@ const handlers = {
   progress: ({ percentage, description }) => console.log(`${percentage} % ${description}`),
   // The whole text follows its parts.
   ai_response: ({ text, partial }) => partial || console.log(text),
-  tool_call: ({ tool_name, operation, status }) => console.log(`[${tool_name}] ${operation}: ${status}`),
+  tool_call: ({ tool_name, operation, status, result }) =>
+    console.log(`[${tool_name}] ${operation}: ${status}${result?.error ? `: ${result.error}` : ""}`),
   file_modification: ({ operation, file_path, risk_level, diff }) =>
     console.log(`${operation} ${file_path} (risk: ${risk_level})\n${diff}`),
   error: ({ error_code, message, details }) => console.log(`${error_code}: ${message}: ${details}`),

@@ -57,6 +57,12 @@ impl<'a> Command<'a> {
     }
 }
 
+/// Returns the error -32601 for a method with the name of a command.
+pub(crate) fn command_as_method(name: &str) -> Fault {
+    let details = format!("{name} must be sent as a command, got a method; send it in the params of {EXECUTE_COMMAND}");
+    Fault::reason(Code::MethodNotFound, "not-a-method", details).with_detail(name)
+}
+
 /// The argument of `kaiak/generate_fix`.
 #[derive(Clone, Debug)]
 pub(crate) struct FixRequest {

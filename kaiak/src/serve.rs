@@ -120,7 +120,7 @@ async fn run(options: Options) -> io::Result<()> {
     let service = match options.transport {
         ServeTransport::Stdio => service.connect(configure(Transport::stdio(Framing::ContentLength)?)),
         ServeTransport::Socket(path) => {
-            let listener = Listener::unix(&path, Framing::ContentLength).await?.with(configure);
+            let listener = Listener::unix(&path, Framing::ContentLength).await.map_err(with_remedy)?.with(configure);
             info!("listening on {}", path.display());
             service.listen(listener)
         }
@@ -133,6 +133,14 @@ async fn run(options: Options) -> io::Result<()> {
     let served = service.serve_until(signal).await;
     server.shut_down().await;
     served
+}
+
+/// Adds the remedy to the error of a path that is in use.
+fn with_remedy(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => io::Error::new(error.kind(), format!("{error}; use another path for `--socket`")),
+        _ => error,
+    }
 }
 
 /// Logs an event of a link. The log contains no params.

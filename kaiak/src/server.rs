@@ -16,8 +16,8 @@ use crate::fields::Field;
 use crate::interaction::Interactions;
 use crate::limits::{MAX_LISTED, STOP_GRACE};
 use crate::protocol::{
-    CONFIGURE, Command, DELETE_SESSION, DeleteRequest, EXECUTE_COMMAND, FixRequest, GENERATE_FIX, InteractionResponse,
-    RESPOND,
+    self, CONFIGURE, Command, DELETE_SESSION, DeleteRequest, EXECUTE_COMMAND, FixRequest, GENERATE_FIX,
+    InteractionResponse, RESPOND,
 };
 use crate::run;
 use crate::session::{Session, Sessions, Stop};
@@ -78,6 +78,11 @@ impl Server {
             let _request = open.begin(&context)?;
             server.respond(&params).map_err(RpcError::from)
         });
+        for name in [CONFIGURE, GENERATE_FIX, DELETE_SESSION] {
+            peer.method_sync(name, move |_: Value, _: Context| {
+                Err::<Value, RpcError>(protocol::command_as_method(name).into())
+            });
+        }
         let server = Arc::clone(self);
         peer.on_notify(EXECUTE_COMMAND, move |params: Value, _: Context| server.execute_notification(&params));
     }

@@ -11,6 +11,9 @@ use tokio::time::{Instant, sleep};
 /// The interval between two attempts to connect to a busy socket.
 const RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
+/// The maximum length of the path of a socket: that of `sun_path` without its NUL (unix(7)).
+const MAX_PATH_BYTES: usize = if cfg!(any(target_os = "linux", target_os = "android")) { 107 } else { 103 };
+
 /// Connects to a Unix domain socket. If the queue of the listener is full, waits for room in the queue, for at most
 /// `max_wait`.
 ///
@@ -50,9 +53,21 @@ pub async fn connect_unix(path: impl AsRef<Path>, max_wait: Duration) -> io::Res
                 }
                 sleep(RETRY_INTERVAL).await;
             }
-            connected => return connected,
+            connected => return connected.map_err(|error| describe_long_path(error, &path)),
         }
     }
+}
+
+/// Returns the error of a bind or a connect to `path`. For a path that is too long, the error of the standard library
+/// names only a constant of C.
+pub(super) fn describe_long_path(error: io::Error, path: &Path) -> io::Error {
+    let length = path.as_os_str().len();
+    if error.kind() != io::ErrorKind::InvalidInput || length <= MAX_PATH_BYTES {
+        return error;
+    }
+    let problem = "the path of a socket must have at most";
+    let remedy = "use a shorter path, or a path relative to the working directory";
+    io::Error::new(error.kind(), format!("{problem} {MAX_PATH_BYTES} bytes, got {length}; {remedy}"))
 }
 
 /// Returns the path of a socket in the abstract namespace of Linux (unix(7)), in which sockets have no files. The

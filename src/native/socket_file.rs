@@ -20,6 +20,7 @@ use rustix::io::Errno;
 use tokio::net::{UnixListener, UnixSocket, UnixStream};
 use tokio::time::sleep;
 
+use super::connect::describe_long_path;
 use super::transport::with_subject;
 
 /// Read and write access for the owner only.
@@ -101,7 +102,7 @@ pub(super) fn listen(path: &Path) -> io::Result<(SocketFile, UnixListener)> {
     // it.
     let _ =
         File::from(socket.as_fd().try_clone_to_owned().map_err(named)?).set_permissions(Permissions::from_mode(MODE));
-    socket.bind(path).map_err(named)?;
+    socket.bind(path).map_err(|error| named(describe_long_path(error, path)))?;
     let file = SocketFile::new(location).map_err(named)?;
     // Another file may have the name now, so a symbolic link must not be followed.
     #[cfg(not(target_os = "linux"))]

@@ -21,7 +21,7 @@ impl StartError {
     fn from_call(error: CallError, initialized: &Initialized) -> Self {
         match error {
             CallError::Remote(error) if error.code.value() == wire::AUTHENTICATION_REQUIRED => {
-                let mut details = format!("{}; log in with the agent itself", error.message);
+                let mut details = format!("{}; log in with the agent itself", error.message.trim_end_matches('.'));
                 if !initialized.auth_methods.is_empty() {
                     details.push_str(&format!(": {}", initialized.auth_methods.join(", ")));
                 }

@@ -6,7 +6,7 @@ use kaiak::rules;
 use portway::stdio;
 
 use super::report::Report;
-use super::{Failure, binary_files, counted, open};
+use super::{Failure, binary_files, check_files, counted, open};
 use crate::arguments::FindArguments;
 
 /// Runs the command.
@@ -20,6 +20,7 @@ pub(crate) fn run(arguments: &FindArguments) -> Result<(), Failure> {
     for problem in &findings.problems {
         report.warn(problem);
     }
+    check_files(findings.files, &report);
     let mut output = BufWriter::new(stdio::stdout());
     for incident in &findings.incidents {
         let line = serde_json::to_string(incident).map_err(Failure::of)?;

@@ -10,7 +10,7 @@ use kaiak::workspace::{Workspace, WorkspaceError};
 use portway::stdio;
 
 use super::report::Report;
-use super::{Failure, binary_files, counted, open};
+use super::{Failure, binary_files, check_files, counted, open};
 use crate::arguments::FixArguments;
 
 /// The number of threads that write files.
@@ -32,6 +32,7 @@ pub(crate) fn run(arguments: &FixArguments) -> Result<(), Failure> {
     for problem in &plan.problems {
         report.warn(problem);
     }
+    check_files(plan.files, &report);
     for left in &plan.left {
         report.warn(left);
     }

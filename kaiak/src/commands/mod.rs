@@ -49,6 +49,13 @@ fn binary_files(count: usize) -> String {
     }
 }
 
+/// Warns if no file is searched. An option such as `--include '*.java'` is easily mistaken for all folders.
+fn check_files(files: usize, report: &Report) {
+    if files == 0 {
+        report.warn(&"WORKSPACE must have a file that `--include` and `--exclude` select, got none");
+    }
+}
+
 /// Loads the rules and opens the workspace. Prints the warnings of the rules.
 fn open(arguments: &CommonArguments, report: &Report) -> Result<(RuleSet, Workspace), Failure> {
     let (mut rules, warnings) = RuleSet::load(&arguments.rules).map_err(Failure::of)?;

@@ -190,6 +190,35 @@ fn an_expected_fault_is_one_message_without_a_stack_trace() {
 }
 
 #[test]
+fn a_file_without_an_incident_needs_no_server() {
+    if !has_example_client() {
+        return;
+    }
+    let (folder, workspace, _) = project();
+    let empty = folder.path().join("empty.jsonl");
+    fs::write(&empty, "").unwrap();
+    let arguments = ["--", "/no/such/program"].map(ToOwned::to_owned);
+    let (code, output, errors) = start_client(&empty, &workspace, &arguments, folder.path()).wait();
+    assert_eq!((code, errors.as_str()), (Some(0), ""));
+    assert!(output.ends_with("empty.jsonl has no incident: there is nothing to fix\n"), "{output}");
+}
+
+#[test]
+fn the_client_prints_the_reason_for_which_a_tool_failed() {
+    if !has_example_client() {
+        return;
+    }
+    let (folder, workspace, incidents) = project();
+    let unknown = fs::read_to_string(&incidents).unwrap().replace("\"rule_id\":\"", "\"rule_id\":\"no-");
+    fs::write(&incidents, unknown).unwrap();
+    let rules = folder.path().join("rules").to_str().unwrap().to_owned();
+    let arguments = ["--", env!("CARGO_BIN_EXE_kaiak"), "serve", "--stdio", "--rules", &rules].map(ToOwned::to_owned);
+    let (code, output, errors) = start_client(&incidents, &workspace, &arguments, folder.path()).wait();
+    assert_eq!(code, Some(0), "{output}\n{errors}");
+    assert!(output.contains("[read_file] search: failed: the rule must be in a loaded rule set"), "{output}");
+}
+
+#[test]
 fn the_client_waits_for_the_socket_of_a_server_that_starts_after_it() {
     if !has_example_client() {
         return;

@@ -87,6 +87,21 @@ fn find_prints_json_lines_and_everything_else_to_standard_error() {
 }
 
 #[test]
+fn a_project_without_a_selected_file_is_a_warning() {
+    let fixes = "- {ruleID: a, fixes: [{risk: low, replace: {text: x, with: y}}]}\n";
+    let project = Project::new(&content_rule("a", "x")).with_fixes(fixes).with("folder/f.java", "x");
+    for command in ["find", "fix"] {
+        for (include, is_selected) in [("*.java", false), ("**/*.java", true)] {
+            let output = kaiak(&[command, "--rules", "../rules", "--include", include, "."], &project.root());
+            let errors = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(0), "{errors}");
+            let warning = "warning: WORKSPACE must have a file that `--include` and `--exclude` select, got none";
+            assert_eq!(errors.contains(warning), !is_selected, "{command} {include}: {errors}");
+        }
+    }
+}
+
+#[test]
 fn errors_name_the_argument_and_the_remedy() {
     let project = Project::new(&content_rule("a", "x")).with("f", "x");
     fs::create_dir(project.root().join("../empty")).unwrap();

@@ -29,9 +29,10 @@ fn an_agent_that_does_not_start_is_answered_with_32006_and_leaves_no_session() {
     if !has_node() {
         return;
     }
-    for (behaviour, reason, part) in
-        [("no-start", "agent-exited", "no configuration"), ("login", "login-required", "An API key")]
-    {
+    for (behaviour, reason, part) in [
+        ("no-start", "agent-exited", "no configuration"),
+        ("login", "login-required", "Authentication required; log in with the agent itself: An API key"),
+    ] {
         let (server, mut client) = agent(behaviour);
         let id = client.generate(&["servlet-import"]);
         let (_, response) = client.run(id);

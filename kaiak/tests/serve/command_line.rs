@@ -50,8 +50,23 @@ fn a_file_at_the_path_of_the_socket_is_kept_and_named() {
     let arguments = ["serve", "--socket", path.to_str().unwrap(), "--rules", rules.to_str().unwrap()];
     let output = command(&folder).args(arguments).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("kaiak.sock"));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("kaiak.sock: ") && stderr.contains("use another path for `--socket`"), "{stderr}");
     assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
+}
+
+#[test]
+fn a_path_that_is_too_long_for_a_socket_is_refused_with_the_limit() {
+    let folder = folder();
+    let rules = folder.path().join("rules");
+    let arguments = ["serve", "--socket", &"x".repeat(200), "--rules", rules.to_str().unwrap()];
+    let output = command(&folder).args(arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        stderr.contains("must have at most 10") && stderr.contains("bytes, got 200; use a shorter path"),
+        "{stderr}"
+    );
 }
 
 #[test]
@@ -65,6 +80,8 @@ fn the_socket_of_a_killed_server_is_replaced_and_that_of_a_running_server_is_not
     let arguments = ["serve", "--socket", path.to_str().unwrap(), "--rules", rules.to_str().unwrap()];
     let output = command(&server.folder).args(arguments).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("another listener is using this socket; use another path for `--socket`"), "{stderr}");
     server.connect().configure(&json!({}));
     server.process.kill().unwrap();
     server.wait();

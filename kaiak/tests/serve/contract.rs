@@ -71,7 +71,10 @@ fn k4_an_unknown_method_is_answered_with_32601_even_if_it_is_the_name_of_a_comma
     let (_server, mut client) = stdio();
     for method in ["initialize", "kaiak/configure", "kaiak/generate_fix", "kaiak/delete_session"] {
         let id = client.request(method, &json!({}));
-        assert_eq!(code(&client.response(id)), -32601, "{method}");
+        let response = client.response(id);
+        assert_eq!(code(&response), -32601, "{method}");
+        let details = response["error"]["data"]["details"].as_str().unwrap_or_default();
+        assert_eq!(details.contains("workspace/executeCommand"), method.starts_with("kaiak/"), "{response}");
     }
 }
 

@@ -77,6 +77,7 @@ async fn a_command_names_the_path_that_it_cannot_listen_on() -> Test {
         ("file", "the file already exists, and is not a socket"),
         ("live.sock", "another listener is using this socket"),
         ("missing/a.sock", "No such file or directory (os error 2)"),
+        (&"x".repeat(200), "the path of a socket must have at most 10"),
     ] {
         let socket = path(name);
         for arguments in [

@@ -239,7 +239,11 @@ impl<'a> Turn<'a> {
         Step::Continue
     }
 
+    /// Sends a part of the response. Some agents begin and end their responses with empty parts, which are not sent.
     async fn message(&mut self, text: String) {
+        if text.is_empty() {
+            return;
+        }
         let room = MAX_TEXT_BYTES.saturating_sub(self.text.len());
         let end = (0..=room.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
         self.text.push_str(text.get(..end).unwrap_or_default());

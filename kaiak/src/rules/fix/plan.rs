@@ -75,6 +75,8 @@ pub struct FixPlan {
     pub problems: Vec<WorkspaceError>,
     /// Files whose fix cannot be written, for example because the file is read-only. They have no proposal.
     pub blocked: Vec<WorkspaceError>,
+    /// The number of files that the patterns select.
+    pub files: usize,
     /// The number of binary files, of which only the paths were searched.
     pub binary_files: usize,
 }
@@ -203,6 +205,7 @@ fn plan(
     }
     let mut plan = FixPlan::default();
     let files = workspace.files(&mut plan.problems)?;
+    plan.files = files.len();
     let scans = scan_files(rules, workspace, &files, |path, text, hits| {
         let searches: BTreeSet<_> = hits.into_iter().map(|(id, _)| (id.rule, id.search)).collect();
         Some((path.clone(), text.map(str::to_owned), searches))
@@ -261,7 +264,7 @@ fn plan_file(
     options: FixOptions,
     cache: &ImportCache,
 ) -> Result<FixPlan, WorkspaceError> {
-    let mut plan = FixPlan::default();
+    let mut plan = FixPlan { files: 1, ..FixPlan::default() };
     let matcher = rules.matcher();
     let interest = matcher.interest(rules, path);
     // Rules that search only paths may find a file whose text cannot be read.

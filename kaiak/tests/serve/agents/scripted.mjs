@@ -150,6 +150,7 @@ const turns = {
   },
   async answer() {
     text("Hello, ");
+    text("");
     text("world");
   },
   async edit() {
@@ -338,7 +339,7 @@ const methods = {
       writeWithoutPause();
     }
     if (behaviour.startsWith("login")) {
-      throw { code: -32000, message: "Authentication required" };
+      throw { code: -32000, message: "Authentication required." };
     }
     if (behaviour === "early") {
       update({ sessionUpdate: "available_commands_update", availableCommands: [] });
