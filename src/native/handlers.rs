@@ -12,6 +12,8 @@ use super::Text;
 use super::context::Context;
 use super::stream_sender::ItemSource;
 use crate::error::RpcError;
+#[cfg(feature = "mcp-http")]
+use crate::method_name::is_reserved;
 
 /// The return value of a handler: the outcome, or a future of the outcome.
 pub(super) enum HandlerOutcome {
@@ -41,6 +43,16 @@ pub(super) struct Handlers {
     methods: HandlerMap<MethodHandler>,
     streams: HandlerMap<StreamHandler>,
     notifications: HandlerMap<NotificationHandler>,
+    #[cfg(feature = "mcp-http")]
+    fallback: RwLock<Option<Fallback>>,
+}
+
+/// The handlers of all requests and notifications whose methods have no handler of their own.
+#[cfg(feature = "mcp-http")]
+#[derive(Clone)]
+pub(super) struct Fallback {
+    pub(super) method: Arc<MethodHandler>,
+    pub(super) notification: Arc<NotificationHandler>,
 }
 
 impl Handlers {
@@ -56,8 +68,17 @@ impl Handlers {
         insert(&self.notifications, name, handler);
     }
 
+    #[cfg(feature = "mcp-http")]
+    pub(super) fn set_fallback(&self, fallback: Fallback) {
+        let replaced = self.fallback.write().unwrap_or_else(PoisonError::into_inner).replace(fallback);
+        drop(replaced);
+    }
+
     pub(super) fn method(&self, name: &str) -> Option<Registered<MethodHandler>> {
-        get(&self.methods, name)
+        let found = get(&self.methods, name);
+        #[cfg(feature = "mcp-http")]
+        let found = found.or_else(|| Some((name.into(), self.fallback(name)?.method)));
+        found
     }
 
     pub(super) fn stream(&self, name: &str) -> Option<Registered<StreamHandler>> {
@@ -65,12 +86,27 @@ impl Handlers {
     }
 
     pub(super) fn notification(&self, name: &str) -> Option<Registered<NotificationHandler>> {
-        get(&self.notifications, name)
+        let found = get(&self.notifications, name);
+        #[cfg(feature = "mcp-http")]
+        let found = found.or_else(|| Some((name.into(), self.fallback(name)?.notification)));
+        found
+    }
+
+    /// Returns the handlers for names without a handler of their own. The names of the protocol never have one.
+    #[cfg(feature = "mcp-http")]
+    fn fallback(&self, name: &str) -> Option<Fallback> {
+        let fallback = self.fallback.read().unwrap_or_else(PoisonError::into_inner).clone();
+        fallback.filter(|_| !is_reserved(name))
     }
 
     /// Drops all handlers and the values that they own.
     pub(super) fn clear(&self) {
         drop((drain(&self.methods), drain(&self.streams), drain(&self.notifications)));
+        #[cfg(feature = "mcp-http")]
+        {
+            let fallback = self.fallback.write().unwrap_or_else(PoisonError::into_inner).take();
+            drop(fallback);
+        }
     }
 }
 

@@ -119,6 +119,12 @@ pub(crate) const MAX_HTTP_KEPT_BYTES: usize = 1_048_576;
 /// Maximum number of sessions of an MCP server.
 #[cfg(feature = "mcp-http")]
 pub(crate) const MAX_HTTP_SESSIONS: usize = 1_024;
+/// Default maximum number of sessions of an MCP server that is a program.
+#[cfg(feature = "mcp-http")]
+pub(crate) const MAX_HTTP_PROGRAMS: usize = 64;
+/// Default time after which an idle session of an MCP server that is a program ends.
+#[cfg(feature = "mcp-http")]
+pub(crate) const MCP_SESSION_IDLE: Duration = Duration::from_millis(1_800_000);
 /// Silence of an HTTP stream of an MCP server before a comment is sent.
 #[cfg(feature = "mcp-http")]
 pub(crate) const HTTP_KEEP_ALIVE: Duration = Duration::from_millis(15_000);

@@ -14,6 +14,8 @@ use serde_json::value::RawValue;
 use super::Text;
 use super::context::Context;
 use super::diagnostic::Diagnostic;
+#[cfg(feature = "mcp-http")]
+use super::handlers::Fallback;
 use super::handlers::{HandlerOutcome, MethodHandler, NotificationHandler};
 use super::link::Link;
 use super::stream_sender::ItemSource;
@@ -174,6 +176,12 @@ impl Server {
             self.link.handlers.add_notification(name, handler);
         }
         self
+    }
+
+    /// Registers the handlers of all methods without a handler of their own.
+    #[cfg(feature = "mcp-http")]
+    pub(super) fn set_fallback(&self, fallback: Fallback) {
+        self.link.handlers.set_fallback(fallback);
     }
 
     /// Returns whether a handler may have this name.

@@ -17,6 +17,8 @@ mod remote;
 mod server;
 #[cfg(feature = "mcp-http")]
 mod server_http;
+#[cfg(feature = "mcp-http")]
+mod server_program;
 mod test_server;
 #[cfg(feature = "mcp-http")]
 mod tls;

@@ -39,10 +39,14 @@ fn path(folder: &TempDir, name: &str) -> String {
 
 /// Waits until no process has the id in this file.
 async fn wait_until_gone(file: &str) -> Test {
-    let id = fs::read_to_string(file)?.trim().to_owned();
+    wait_until_ended(fs::read_to_string(file)?.trim()).await
+}
+
+/// Waits until no process has this id.
+pub(crate) async fn wait_until_ended(id: &str) -> Test {
     let start = Instant::now();
-    while Path::new("/proc").join(&id).exists()
-        || Command::new("kill").args(["-0", &id]).stderr(Stdio::null()).status()?.success()
+    while Path::new("/proc").join(id).exists()
+        || Command::new("kill").args(["-0", id]).stderr(Stdio::null()).status()?.success()
     {
         if start.elapsed() > TEST_TIMEOUT {
             return Err(format!("the process {id} must end").into());

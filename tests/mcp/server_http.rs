@@ -24,7 +24,7 @@ use crate::test_server::{Outcome, server, text};
 use crate::wire::TEST_TIMEOUT;
 
 /// Serves a service, and returns its address.
-async fn serve(service: HttpService) -> std::io::Result<SocketAddr> {
+pub(crate) async fn serve(service: HttpService) -> std::io::Result<SocketAddr> {
     let listener = HttpService::bind(0).await?;
     let address = listener.local_addr()?;
     tokio::spawn(async move { service.serve(listener).await });
@@ -32,15 +32,15 @@ async fn serve(service: HttpService) -> std::io::Result<SocketAddr> {
 }
 
 /// A response, with the beginning of its body.
-struct Answer {
-    status: u16,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
     head: String,
-    body: String,
+    pub(crate) body: String,
     stream: TcpStream,
 }
 
 impl Answer {
-    fn message(&self) -> Value {
+    pub(crate) fn message(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_default()
     }
 
@@ -49,7 +49,7 @@ impl Answer {
     }
 
     /// Reads until the body contains a text.
-    async fn read_until(&mut self, text: &str) -> Test {
+    pub(crate) async fn read_until(&mut self, text: &str) -> Test {
         let start = Instant::now();
         while !self.body.contains(text) {
             let mut chunk = [0; 4_096];
@@ -64,7 +64,7 @@ impl Answer {
 }
 
 /// Sends the text of a request. Reads the head of the response, and the body if its length is known.
-async fn send(address: SocketAddr, request: &str) -> Result<Answer, Box<dyn Error>> {
+pub(crate) async fn send(address: SocketAddr, request: &str) -> Result<Answer, Box<dyn Error>> {
     let mut stream = TcpStream::connect(address).await?;
     stream.write_all(request.as_bytes()).await?;
     receive(stream).await
@@ -94,30 +94,30 @@ async fn receive(mut stream: TcpStream) -> Result<Answer, Box<dyn Error>> {
     Ok(Answer { status, head, body, stream })
 }
 
-const ACCEPT: &str = "Accept: application/json, text/event-stream\r\n";
+pub(crate) const ACCEPT: &str = "Accept: application/json, text/event-stream\r\n";
 const JSON: &str = "Content-Type: application/json\r\n";
 
-fn http(method: &str, headers: &str, body: &str) -> String {
+pub(crate) fn http(method: &str, headers: &str, body: &str) -> String {
     format!("{method} /mcp HTTP/1.1\r\n{headers}Content-Length: {}\r\n\r\n{body}", body.len())
 }
 
-fn post(headers: &str, message: &Value) -> String {
+pub(crate) fn post(headers: &str, message: &Value) -> String {
     http("POST", &format!("Host: localhost\r\n{ACCEPT}{JSON}{headers}"), &message.to_string())
 }
 
-fn request(method: &str, params: Value) -> Value {
+pub(crate) fn request(method: &str, params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })
 }
 
 /// Returns a request of the modern era with its headers. `name` is the value of `Mcp-Name`.
-fn modern(method: &str, name: &str, mut params: Value) -> String {
+pub(crate) fn modern(method: &str, name: &str, mut params: Value) -> String {
     params["_meta"] = meta(json!({ "elicitation": {} }));
     let name = if name.is_empty() { String::new() } else { format!("Mcp-Name: {name}\r\n") };
     post(&format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n{name}"), &request(method, params))
 }
 
 /// Begins a session. Returns the header with its id.
-async fn initialize(address: SocketAddr, version: &str) -> Result<String, Box<dyn Error>> {
+pub(crate) async fn initialize(address: SocketAddr, version: &str) -> Result<String, Box<dyn Error>> {
     let params = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": {} });
     let answer = send(address, &post("", &request("initialize", params))).await?;
     assert_eq!((answer.status, &answer.message()["result"]["protocolVersion"]), (200, &json!(version)));

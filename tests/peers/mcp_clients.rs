@@ -1,6 +1,7 @@
 //! Tests of our server of MCP with official clients: the npm package `@modelcontextprotocol/client` and the Python
 //! package `mcp`, in both eras, over standard streams and over HTTP. The server is
-//! `examples/mcp-conformance-server.rs`.
+//! `examples/mcp-conformance-server.rs`. The command `portway serve --mcp-http` also serves its standard streams over
+//! HTTP.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -24,6 +25,20 @@ impl HttpServer {
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut url).unwrap();
         Self { url: url.trim().into(), process }
     }
+
+    /// Serves a program on standard streams over HTTP, with `portway serve --mcp-http`.
+    pub(crate) fn of_program(portway: &Path, program: &[&Path]) -> Self {
+        let mut command = Command::new(portway);
+        command.args(["serve", "--mcp-http", "0", "--"]).args(program);
+        let mut process = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut stderr = BufReader::new(process.stderr.take().unwrap());
+        let mut line = String::new();
+        stderr.read_line(&mut line).unwrap();
+        // A full pipe would stop the command.
+        std::thread::spawn(move || stderr.lines().map_while(Result::ok).for_each(|line| println!("{line}")));
+        let url = line.trim().strip_prefix("portway: listening on ").unwrap_or_else(|| panic!("{line}"));
+        Self { url: url.into(), process }
+    }
 }
 
 impl Drop for HttpServer {
@@ -33,11 +48,14 @@ impl Drop for HttpServer {
     }
 }
 
-/// Runs a client in each mode, over standard streams and over HTTP.
+/// Runs a client in each mode: over standard streams, over HTTP, and with the command between HTTP and the standard
+/// streams.
 fn run_client(variable: &str, script: &str) {
     let (Some(runtime), Some(server)) = (program(variable), program("PORTWAY_MCP_SERVER")) else { return };
+    let Some(portway) = program("PORTWAY_CLI") else { return };
     let http = HttpServer::start(&server);
-    for target in [server.to_str().unwrap(), &http.url] {
+    let command = HttpServer::of_program(&portway, &[&server]);
+    for target in [server.to_str().unwrap(), &http.url, &command.url] {
         for mode in MODES {
             let output = Command::new(&runtime).arg(file(script)).args([mode, target]).output().unwrap();
             let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));

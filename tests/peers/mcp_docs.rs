@@ -1,6 +1,7 @@
 //! Runs the commands of docs/mcp-command.md with a server on the Python package `mcp`, and compares their output.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -10,6 +11,9 @@ use crate::program;
 
 /// The port of the server in the page.
 const PORT: &str = "8000";
+
+/// The port of `portway serve` in the page.
+const SERVED_PORT: &str = "9000";
 
 /// Maximum time until the server has opened its port.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -39,9 +43,26 @@ impl Drop for HttpServer {
     }
 }
 
+fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// Runs a command of the page that serves until it is ended. Checks its first line of output.
+fn run_server(mut shell: Command, script: &str, expected: &str) -> HttpServer {
+    let mut process = shell.args(["-c", &format!("exec {script}")]).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stderr = BufReader::new(process.stderr.take().unwrap());
+    let server = HttpServer(process);
+    let mut line = String::new();
+    stderr.read_line(&mut line).unwrap();
+    assert_eq!(line, expected, "{script}");
+    // A full pipe would stop the command.
+    std::thread::spawn(move || stderr.lines().map_while(Result::ok).for_each(|line| println!("{line}")));
+    server
+}
+
 /// Starts the server of the page over HTTP, and waits until its port is open. Returns the port.
 fn serve(folder: &Path, python: &Path) -> (HttpServer, u16) {
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let mut command = Command::new(python);
     command.arg("server.py").arg(port.to_string()).current_dir(folder).stdin(Stdio::null());
     let server = HttpServer(command.spawn().unwrap());
@@ -65,23 +86,29 @@ fn each_command_of_the_page_about_the_command_prints_its_output() {
     let programs = format!("{}:{}", folder.path().display(), python.parent().unwrap().display());
     let path = format!("{programs}:{}", std::env::var("PATH").unwrap());
     let (_server, port) = serve(folder.path(), &python);
-    let mut count = 0;
+    let (mut count, mut served, served_port) = (0, None, free_port().to_string());
     for pair in blocks.windows(2) {
         let [(heading, script), (next, expected)] = pair else { continue };
         if !heading.starts_with("sh") {
             continue;
         }
         assert_eq!(next, "text", "a command must have its output: {script}");
-        let script = script.replace(PORT, &port.to_string());
+        let [script, expected] =
+            [script, expected].map(|text| text.replace(PORT, &port.to_string()).replace(SERVED_PORT, &served_port));
         let mut shell = Command::new("sh");
-        shell.args(["-c", &format!("{{\n{script}}} 2>&1")]).current_dir(folder.path()).env("PATH", &path);
-        let output = shell.stdin(Stdio::null()).output().unwrap();
+        shell.current_dir(folder.path()).env("PATH", &path).stdin(Stdio::null());
+        count += 1;
+        if heading == "sh serve" {
+            served = Some(run_server(shell, &script, &expected));
+            continue;
+        }
+        let output = shell.args(["-c", &format!("{{\n{script}}} 2>&1")]).output().unwrap();
         // The text of a resource may have no line end.
         let output = String::from_utf8(output.stdout).unwrap().replace("plants.user", "plants.\nuser");
-        assert_eq!(output, *expected, "{script}");
-        count += 1;
+        assert_eq!(output, expected, "{script}");
     }
-    assert_eq!(count, 7, "the page has {count} commands");
+    drop(served);
+    assert_eq!(count, 9, "the page has {count} commands");
     let issue = "portway mcp -- python server.py call add '{\"a\":2,\"b\":3}'";
     assert!(blocks.iter().any(|(heading, text)| heading == "sh" && text.contains(issue)));
 }

@@ -1,5 +1,6 @@
 //! Tests of our client of MCP with official servers: `server-everything`, which begins with `initialize`, and a server
-//! on the Python package `mcp`, which serves both eras.
+//! on the Python package `mcp`, which serves both eras. The command `portway serve --mcp-http` also serves their standard
+//! streams over HTTP.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
-use crate::{file, program};
+use crate::{file, mcp_clients, program};
 
 /// Maximum time of one wait. Servers need seconds to start.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -209,6 +210,45 @@ async fn server_everything_is_initialized_and_asks_the_client() {
 async fn server_everything_is_initialized_and_asks_the_client_over_http() {
     let Some(server) = HttpServer::everything().await else { return };
     use_everything(&server.connect(None).await).await;
+}
+
+/// Connects to a server behind `portway serve --mcp-http`.
+async fn through_command(server: &mcp_clients::HttpServer, era: Option<Era>) -> Client {
+    let options = era.into_iter().fold(options(), Options::era).on_warning(|text| println!("{text}"));
+    Client::connect_http(&server.url, options).await.unwrap()
+}
+
+fn python_behind_command() -> Option<mcp_clients::HttpServer> {
+    let (portway, python) = (program("PORTWAY_CLI")?, program("PORTWAY_PYGLS_PYTHON")?);
+    Some(mcp_clients::HttpServer::of_program(&portway, &[&python, &file("mcp/server.py")]))
+}
+
+#[tokio::test]
+async fn a_python_server_is_used_in_both_eras_behind_the_command() {
+    let Some(server) = python_behind_command() else { return };
+    for (requested, era) in [(None, Era::Modern), (Some(Era::Modern), Era::Modern), (Some(Era::Legacy), Era::Legacy)] {
+        use_python(&through_command(&server, requested).await, era).await;
+    }
+}
+
+#[tokio::test]
+async fn a_cancellation_ends_the_tool_of_a_python_server_in_both_eras_behind_the_command() {
+    let Some(server) = python_behind_command() else { return };
+    for era in [Era::Modern, Era::Legacy] {
+        cancel_python(&through_command(&server, Some(era)).await).await;
+    }
+}
+
+#[tokio::test]
+async fn server_everything_is_initialized_and_asks_the_client_behind_the_command() {
+    let (Some(portway), Some(node)) = (program("PORTWAY_CLI"), program("PORTWAY_NODE")) else { return };
+    let Some(script) = everything_script() else { return };
+    let server = mcp_clients::HttpServer::of_program(&portway, &[&node, &script, Path::new("stdio")]);
+    // Each client has its own session, with its own process.
+    let clients = [through_command(&server, None).await, through_command(&server, None).await];
+    for client in clients {
+        use_everything(&client).await;
+    }
 }
 
 #[tokio::test]

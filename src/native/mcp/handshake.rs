@@ -317,7 +317,7 @@ async fn discovered(call: &mut Option<PendingDiscover>) -> Result<Response, Erro
 }
 
 /// Returns the output of the future that completes first.
-async fn first<T>(one: impl Future<Output = T>, other: impl Future<Output = T>) -> T {
+pub(super) async fn first<T>(one: impl Future<Output = T>, other: impl Future<Output = T>) -> T {
     let (mut one, mut other) = (pin!(one), pin!(other));
     poll_fn(|context| match one.as_mut().poll(context) {
         Poll::Ready(output) => Poll::Ready(output),

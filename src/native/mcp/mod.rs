@@ -60,7 +60,7 @@ pub use self::error::Error;
 pub use self::options::Options;
 pub use self::server::{Context, Level, Server};
 #[cfg(feature = "mcp-http")]
-pub use self::server::{HttpBody, HttpService};
+pub use self::server::{HttpBody, HttpProgram, HttpService};
 pub use self::updates::{Update, Updates};
 pub use portway_proto::mcp::{Era, EraDetection, Failure, LEGACY_VERSIONS, MODERN_VERSIONS, Reply, State};
 

@@ -13,8 +13,12 @@ use serde_json::{Value, json};
 
 use super::updates::{Hub, METHODS};
 use super::{EraDetection, LEGACY_VERSIONS, MODERN_VERSIONS};
+#[cfg(feature = "mcp-http")]
+use crate::error::method_not_found;
 use crate::error::{RpcError, invalid_params};
 use crate::json_value::{read_params, write_result};
+#[cfg(feature = "mcp-http")]
+use crate::native::handlers::Fallback;
 use crate::native::handlers::{HandlerFuture, HandlerOutcome};
 use crate::native::limits::{CALL_TIMEOUT, MCP_DISCOVER_TIMEOUT, MCP_INITIALIZE_TIMEOUT};
 use crate::native::peer::Peer;
@@ -45,6 +49,9 @@ pub struct Options {
     pub(super) discover_timeout: Duration,
     pub(super) initialize_timeout: Duration,
     pub(super) versions: (&'static [&'static str], &'static [&'static str]),
+    /// Receives all notifications of the server, in place of the other handlers.
+    #[cfg(feature = "mcp-http")]
+    forward: Option<Arc<ForwardFn>>,
     #[cfg(feature = "mcp-http")]
     era_cache: Option<super::EraCache>,
     #[cfg(feature = "mcp-http")]
@@ -54,6 +61,10 @@ pub struct Options {
     #[cfg(feature = "mcp-http")]
     on_warning: Option<Arc<super::http::WarnFn>>,
 }
+
+/// Receives the method and the params of a notification.
+#[cfg(feature = "mcp-http")]
+type ForwardFn = dyn Fn(&str, Option<&RawValue>) + Send + Sync;
 
 type OnStderr = dyn Fn(&str) + Send + Sync;
 
@@ -75,6 +86,8 @@ impl Options {
             discover_timeout: MCP_DISCOVER_TIMEOUT,
             initialize_timeout: MCP_INITIALIZE_TIMEOUT,
             versions: (MODERN_VERSIONS, LEGACY_VERSIONS),
+            #[cfg(feature = "mcp-http")]
+            forward: None,
             #[cfg(feature = "mcp-http")]
             era_cache: None,
             #[cfg(feature = "mcp-http")]
@@ -202,6 +215,12 @@ impl Options {
         Self { on_warning: Some(Arc::new(callback)), ..self }
     }
 
+    /// Sets a function that receives all notifications of the server.
+    #[cfg(feature = "mcp-http")]
+    pub(super) fn forward(self, forward: impl Fn(&str, Option<&RawValue>) + Send + Sync + 'static) -> Self {
+        Self { forward: Some(Arc::new(forward)), ..self }
+    }
+
     #[cfg(feature = "mcp-http")]
     pub(super) fn http_transport(&self, url: &str) -> std::io::Result<Transport> {
         let warn = self.on_warning.clone();
@@ -250,6 +269,10 @@ impl Options {
     /// Registers all handlers.
     pub(super) fn register_on(&self, peer: &Peer) {
         peer.method_sync("ping", |_: serde::de::IgnoredAny, _| Ok::<_, RpcError>(()));
+        #[cfg(feature = "mcp-http")]
+        if let Some(forward) = &self.forward {
+            return forward_all(peer, forward);
+        }
         for (name, handler) in &self.handlers {
             let handler = Arc::clone(handler);
             peer.server().add_method(name, Arc::new(move |params, _| HandlerOutcome::Pending(handler(params))));
@@ -265,6 +288,19 @@ impl Options {
             peer.server().add_notification(name, Arc::new(handler));
         }
     }
+}
+
+/// Passes all notifications of the server to a function.
+#[cfg(feature = "mcp-http")]
+fn forward_all(peer: &Peer, forward: &Arc<ForwardFn>) {
+    let method =
+        |_: Option<&RawValue>, context: crate::Context| HandlerOutcome::Ready(Err(method_not_found(&context.method())));
+    let forward = Arc::clone(forward);
+    let notification = move |params: Option<&RawValue>, context: crate::Context| {
+        forward(&context.method(), params);
+        Ok(())
+    };
+    peer.server().set_fallback(Fallback { method: Arc::new(method), notification: Arc::new(notification) });
 }
 
 /// Returns the versions of an era: those of the modern era, and those of the legacy era.

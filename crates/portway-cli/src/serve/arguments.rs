@@ -3,11 +3,15 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{ArgGroup, Args, ValueEnum, ValueHint};
 use portway::{Framing, Limits};
+
+/// The endpoints whose options differ from those of `--mcp-http`.
+const OTHER_ENDPOINTS: [&str; 4] = ["stdio", "unix", "tcp", "ws"];
 
 #[derive(Debug, Args)]
 #[command(override_usage = SERVE_USAGE, after_help = SERVE_NOTES)]
+#[command(group(ArgGroup::new("http").args(["ws", "mcp_http"]).multiple(true)))]
 pub(crate) struct ServeArguments {
     #[command(flatten)]
     pub(crate) endpoints: Endpoints,
@@ -18,8 +22,9 @@ pub(crate) struct ServeArguments {
     pub(crate) origins: Vec<String>,
 
     /// A further host of the server, for example rpc.example.org. Requests for other hosts are refused. The IP address
-    /// to which the client has connected is always a host. If it is a loopback address, localhost is also a host
-    #[arg(long = "host", value_name = "NAME", requires = "ws")]
+    /// to which the client has connected is always a host. If it is a loopback address, localhost is also a host. With
+    /// --mcp-http, only localhost, 127.0.0.1 and [::1] are always hosts
+    #[arg(long = "host", value_name = "NAME", requires = "http")]
     pub(crate) hosts: Vec<String>,
 
     /// Admit only WebSockets that send the token of this file. A program sends the header
@@ -35,6 +40,15 @@ pub(crate) struct ServeArguments {
     /// The framing on --stdio, --unix and --tcp. Default: the framing of the program
     #[arg(long, value_enum, value_name = "FRAMING")]
     pub(crate) socket_framing: Option<ServeFraming>,
+
+    /// With --mcp-http, the maximum number of sessions, each of which has a process. Default: 64
+    #[arg(long, value_name = "N", conflicts_with_all = OTHER_ENDPOINTS)]
+    pub(crate) max_sessions: Option<usize>,
+
+    /// With --mcp-http, the time after which a session ends if it has no running request and no open stream.
+    /// Default: 1800
+    #[arg(long, value_name = "SECONDS", conflicts_with_all = OTHER_ENDPOINTS)]
+    pub(crate) session_idle: Option<u64>,
 
     /// Maximum length of a message in either direction, in bytes
     #[arg(long, default_value_t = Limits::DEFAULT.message_bytes, value_name = "BYTES")]
@@ -62,6 +76,14 @@ pub(crate) struct Endpoints {
     /// Listen on a TCP port for WebSockets; with port 0, the system selects a free port
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = listen_address, value_hint = ValueHint::Hostname)]
     pub(crate) ws: Option<String>,
+
+    /// Listen on a TCP port for clients of the Model Context Protocol over Streamable HTTP. The program is an MCP server
+    /// on standard streams. Without an address, 127.0.0.1 is used
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = mcp_address, value_hint = ValueHint::Hostname)]
+    #[arg(conflicts_with_all = OTHER_ENDPOINTS.into_iter().chain(["demo", "framing", "socket_framing"]))]
+    // clap does not check `requires = "ws"` of an option if `ws` conflicts with another option.
+    #[arg(conflicts_with_all = ["origins", "token_file"])]
+    pub(crate) mcp_http: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -105,6 +127,10 @@ fn listen_address(text: &str) -> Result<String, String> {
     if is_address { Ok(text.to_owned()) } else { Err("it must be ADDRESS:PORT, such as 127.0.0.1:8080".to_owned()) }
 }
 
+fn mcp_address(text: &str) -> Result<String, String> {
+    if text.parse::<u16>().is_ok() { Ok(format!("127.0.0.1:{text}")) } else { listen_address(text) }
+}
+
 fn origin(text: &str) -> Result<String, String> {
     let is_origin = text.split_once("://").is_some_and(|(scheme, host)| {
         !scheme.is_empty() && !host.is_empty() && !host.contains(['/', '@', ' ', '*', '?', '#'])
@@ -119,7 +145,9 @@ pub(crate) const SERVE_USAGE: &str = "\
 portway serve [OPTIONS] [--stdio] [--unix PATH] [--tcp ADDRESS:PORT]
               [--ws ADDRESS:PORT] -- PROGRAM [ARGUMENT]...
        portway serve [OPTIONS] [--stdio] [--unix PATH] [--tcp ADDRESS:PORT]
-              [--ws ADDRESS:PORT] --demo";
+              [--ws ADDRESS:PORT] --demo
+       portway serve [OPTIONS] --mcp-http [ADDRESS:]PORT
+              -- PROGRAM [ARGUMENT]...";
 
 pub(crate) const SERVE_NOTES: &str = "\
 Each connection starts a separate process of the program. Messages between the
@@ -132,6 +160,11 @@ connection waits until a process has ended.
 
 With --demo, `slow` takes `[N]` and answers after N ms, and `count` takes
 `[N]` and returns a stream of the numbers from 1 to N.
+
+With --mcp-http, each session of MCP to 2025-11-25 has a process, which ends
+after DELETE, or when the session is idle. Requests of MCP 2026-07-28 have no
+sessions, so one process serves all of them. Without a free session,
+`initialize` is answered with 503. The HTTP server checks no tokens.
 
 When the command listens, it prints one line for each socket on standard error,
 such as `listening on ws://127.0.0.1:8080/`. After SIGINT, SIGTERM or SIGHUP,
@@ -150,11 +183,12 @@ Examples:
   portway serve --ws 127.0.0.1:8080 -- pylsp
   portway serve --ws 127.0.0.1:8080 --origin https://app.example.org \\
     --token-file token --framing newline -- ./my-mcp-server
+  portway serve --mcp-http 8000 -- ./my-mcp-server
   portway serve --stdio --unix /run/my.sock --demo";
 
 #[cfg(test)]
 mod tests {
-    use super::{listen_address, origin};
+    use super::{listen_address, mcp_address, origin};
 
     #[test]
     fn addresses_and_origins_are_checked() {
@@ -164,6 +198,9 @@ mod tests {
         for text in ["8080", ":8080", "localhost", "ws://localhost:1", "localhost:65536"] {
             assert!(listen_address(text).is_err(), "{text}");
         }
+        assert_eq!(mcp_address("8000").as_deref(), Ok("127.0.0.1:8000"));
+        assert_eq!(mcp_address("0.0.0.0:0").as_deref(), Ok("0.0.0.0:0"));
+        assert!(mcp_address("65536").is_err());
         for text in ["https://app.example.org", "http://localhost:5173", "null"] {
             assert!(origin(text).is_ok(), "{text}");
         }

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod demo;
+mod mcp;
 
 use std::ffi::OsString;
 use std::fs;
@@ -37,6 +38,9 @@ async fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     let mut signals = Signals::listen().map_err(failure)?;
     let mut limits = Limits::DEFAULT;
     limits.message_bytes = arguments.max_bytes;
+    if let Some(address) = &arguments.endpoints.mcp_http {
+        return mcp::serve(arguments, address, limits, signals).await;
+    }
     let framing = Framing::from(arguments.socket_framing.unwrap_or(arguments.framing));
     let configure = move |transport: Transport| transport.with_limits(limits).with_grace(LINK_GRACE);
     let listeners = listeners(arguments, framing).await?;

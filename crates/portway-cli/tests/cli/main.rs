@@ -34,6 +34,7 @@ mod program_trees;
 mod programs;
 mod random;
 mod serve;
+mod serve_mcp;
 mod sockets;
 mod streaming;
 mod tap;

@@ -18,34 +18,34 @@ use crate::command::{TEST_TIMEOUT, Test, portway, run};
 const ECHO: &str = r#"while IFS= read -r line; do printf '{"jsonrpc":"2.0","id":1,"result":%s}\n' "$line"; done"#;
 
 /// A running `portway serve`.
-struct Serving {
+pub(crate) struct Serving {
     child: Child,
     stderr: Lines<BufReader<ChildStderr>>,
 }
 
 impl Serving {
-    fn start(arguments: &[&str]) -> io::Result<Self> {
+    pub(crate) fn start(arguments: &[&str]) -> io::Result<Self> {
         let mut child = portway(["serve"]).args(arguments).spawn()?;
         let stderr = child.stderr.take().ok_or_else(|| io::Error::other("no standard error"))?;
         Ok(Self { child, stderr: BufReader::new(stderr).lines() })
     }
 
     /// Waits for the next line `portway: listening on ADDRESS`, and returns the address.
-    async fn address(&mut self) -> io::Result<String> {
+    pub(crate) async fn address(&mut self) -> io::Result<String> {
         let line = timeout(TEST_TIMEOUT, self.stderr.next_line()).await??.unwrap_or_default();
         let address = line.strip_prefix("portway: listening on ").map(str::to_owned);
         address.ok_or_else(|| io::Error::other(format!("not an address: {line:?}")))
     }
 
     /// Sends SIGTERM to the command.
-    fn signal(&self) -> io::Result<()> {
+    pub(crate) fn signal(&self) -> io::Result<()> {
         let process = self.child.id().and_then(|id| rustix::process::Pid::from_raw(id as i32));
         let process = process.ok_or_else(|| io::Error::other("the command has ended"))?;
         Ok(rustix::process::kill_process(process, rustix::process::Signal::TERM)?)
     }
 
     /// Waits until the command exits, and returns its exit code.
-    async fn code(mut self) -> io::Result<Option<i32>> {
+    pub(crate) async fn code(mut self) -> io::Result<Option<i32>> {
         Ok(timeout(TEST_TIMEOUT, self.child.wait()).await??.code())
     }
 }

@@ -80,7 +80,7 @@ impl Listener {
             params.insert("_meta".into(), json!({ "io.modelcontextprotocol/subscriptionId": id }));
         }
         if let Ok(params) = write_value(&params) {
-            let _ = self.outlet.notify(method, &params);
+            let _ = self.outlet.notify(method, Some(&params));
         }
     }
 }
@@ -130,7 +130,7 @@ impl Shared {
 }
 
 /// Returns an id as a JSON value.
-fn id_value(id: &Id) -> Value {
+pub(super) fn id_value(id: &Id) -> Value {
     match id {
         Id::String(text) => Value::String(text.to_string()),
         id => id.to_call().map_or_else(|| serde_json::from_str(&id.to_string()).unwrap_or_default(), Value::from),

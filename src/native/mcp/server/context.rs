@@ -53,7 +53,7 @@ pub enum Level {
 /// The messages to the client that belong to a request.
 pub(super) trait Outlet: Send + Sync {
     /// Sends a notification.
-    fn notify(&self, method: &str, params: &RawValue) -> Result<(), CallError>;
+    fn notify(&self, method: &str, params: Option<&RawValue>) -> Result<(), CallError>;
 
     /// Sends a request of the legacy era. The outlet sends a cancellation if the future is dropped.
     fn call(&self, method: &str, params: Option<Text>) -> Answer;
@@ -196,7 +196,7 @@ impl Context {
         if self.is_cancelled() {
             return Ok(());
         }
-        match self.0.outlet.notify(method, params) {
+        match self.0.outlet.notify(method, Some(params)) {
             Err(error @ CallError::Params(_)) => Err(error),
             // If the client is gone or does not read, the handler must not fail because of its notifications.
             _ => Ok(()),

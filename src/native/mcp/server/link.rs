@@ -43,8 +43,8 @@ const METHODS: [&str; 15] = [
 struct LinkOutlet(Client);
 
 impl Outlet for LinkOutlet {
-    fn notify(&self, method: &str, params: &RawValue) -> Result<(), CallError> {
-        self.0.link().notify(method, Some(params))
+    fn notify(&self, method: &str, params: Option<&RawValue>) -> Result<(), CallError> {
+        self.0.link().notify(method, params)
     }
 
     fn call(&self, method: &str, params: Option<Text>) -> Answer {

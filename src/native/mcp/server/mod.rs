@@ -28,7 +28,7 @@ use serde_json::{Value, json};
 use self::changes::{Change, Listener};
 pub use self::context::{Context, Level};
 #[cfg(feature = "mcp-http")]
-pub use self::http::{HttpBody, HttpService};
+pub use self::http::{HttpBody, HttpProgram, HttpService};
 use self::registry::{Handler, Registered, Registry, arguments, key_of};
 use self::uri_template::UriTemplate;
 use super::Error;

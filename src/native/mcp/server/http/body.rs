@@ -33,34 +33,35 @@ pub(super) struct Events {
     stream: Option<u64>,
     /// The first event, which has only an id.
     start: Option<Bytes>,
-    /// The handler, if the end of the response cancels it.
-    running: Option<Running>,
+    /// The handler and its permit, if the end of the response cancels it.
+    running: Option<(Running, OwnedSemaphorePermit)>,
     keep_alive: Pin<Box<Sleep>>,
-    _permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Events {
     pub(super) fn new(queue: Arc<EventQueue>, reader: u64) -> Self {
         let keep_alive = Box::pin(sleep(HTTP_KEEP_ALIVE));
-        Self { queue, reader, stream: None, start: None, running: None, keep_alive, _permit: None }
+        Self { queue, reader, stream: None, start: None, running: None, keep_alive }
     }
 
-    pub(super) fn with_handler(self, running: Running, permit: OwnedSemaphorePermit) -> Self {
-        Self { running: Some(running), _permit: Some(permit), ..self }
+    pub(super) fn with_handler(mut self, running: Running, permit: OwnedSemaphorePermit) -> Self {
+        self.running = Some((running, permit));
+        self
     }
 
     /// Adds ids to the events, so that the client can continue the stream on another connection. `after` is the number
     /// of the last event that the client does not receive.
-    pub(super) fn with_ids(self, stream: u64, after: u64, has_start: bool) -> Self {
-        let start = has_start.then(|| Bytes::from(format!("id: {stream}-{after}\ndata: \n\n")));
-        Self { stream: Some(stream), start, ..self }
+    pub(super) fn with_ids(mut self, stream: u64, after: u64, has_start: bool) -> Self {
+        self.start = has_start.then(|| Bytes::from(format!("id: {stream}-{after}\ndata: \n\n")));
+        self.stream = Some(stream);
+        self
     }
 
     fn poll_bytes(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
         if let Some(start) = self.start.take() {
             return Poll::Ready(Some(start));
         }
-        if let Some(running) = &mut self.running
+        if let Some((running, _)) = &mut self.running
             && let Poll::Ready(response) = running.poll(context)
         {
             self.running = None;
@@ -88,6 +89,12 @@ impl Events {
             }
             Poll::Pending => Poll::Pending,
         }
+    }
+}
+
+impl Drop for Events {
+    fn drop(&mut self) {
+        self.queue.detach(self.reader);
     }
 }
 

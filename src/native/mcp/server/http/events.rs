@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
+use tokio::time::Instant;
 
 use crate::native::limits::MAX_HTTP_UNREAD_BYTES;
 
@@ -27,6 +28,10 @@ struct State {
     is_finished: bool,
     /// The number of the reader. A newer reader ends the older one.
     reader: u64,
+    /// Whether the newest reader still reads.
+    is_read: bool,
+    /// The time at which the newest reader has ended.
+    left: Option<Instant>,
     waker: Option<Waker>,
 }
 
@@ -99,11 +104,31 @@ impl EventQueue {
         }
         state.read = after;
         state.reader += 1;
+        state.is_read = true;
         let waker = state.waker.take();
         let reader = state.reader;
         drop(state);
         waker.into_iter().for_each(Waker::wake);
         Some((reader, after))
+    }
+
+    /// Ends a reader.
+    pub(super) fn detach(&self, reader: u64) {
+        let mut state = self.state();
+        if state.reader == reader {
+            state.is_read = false;
+            state.left = Some(Instant::now());
+        }
+    }
+
+    /// Returns whether a reader waits for messages.
+    pub(super) fn is_read(&self) -> bool {
+        self.state().is_read
+    }
+
+    /// Returns the time at which the newest reader has ended, or `None` if there was no reader.
+    pub(super) fn left(&self) -> Option<Instant> {
+        self.state().left
     }
 
     /// Returns the next message and its number, or `None` at the end.

@@ -3,7 +3,9 @@
 mod body;
 mod checks;
 mod events;
+mod modern_program;
 mod post;
+mod program;
 mod request;
 mod serve;
 mod session;
@@ -26,6 +28,8 @@ use tokio::sync::Semaphore;
 use self::body::Events;
 pub use self::body::HttpBody;
 use self::checks::{Access, LAST_EVENT_ID, Refusal, SESSION_ID, accepts, single};
+pub use self::program::HttpProgram;
+use self::program::Program;
 use self::session::{OWN_STREAM, Session, Sessions};
 use super::{Server, Shared};
 use crate::Limits;
@@ -65,9 +69,16 @@ pub struct HttpService {
     state: Arc<State>,
 }
 
+/// The server behind a service.
+#[derive(Clone)]
+enum Backend {
+    Registry(Arc<Shared>),
+    Program(Arc<Program>),
+}
+
 /// The state that all clones of a service share.
 struct State {
-    server: Arc<Shared>,
+    backend: Backend,
     sessions: Sessions,
     /// A permit for each running request.
     running: Arc<Semaphore>,
@@ -78,7 +89,35 @@ impl HttpService {
     #[must_use]
     pub fn new(server: &Server) -> Self {
         let limits = Limits::DEFAULT;
-        Self { access: Access::default(), limits, state: State::new(&server.0, &limits) }
+        Self { access: Access::default(), limits, state: State::new(Backend::Registry(Arc::clone(&server.0)), &limits) }
+    }
+
+    /// Creates a service for a server of MCP that is a program on standard streams.
+    ///
+    /// - In the legacy era, each session has a process, which ends with the session. The exit of the process ends the
+    ///   session.
+    /// - In the modern era, one process serves all clients. The first request starts it, and detects whether the
+    ///   program has this era. Otherwise, the requests of this era are answered with 400. A request after the exit of
+    ///   the process starts it again.
+    ///
+    /// The exit of a process ends its pending requests with an error. Params, results and errors are not changed, but
+    /// the ids of requests are. In the modern era, this also concerns the token of the progress. The service answers
+    /// the `ping` of a process itself. It does not compare the headers `Mcp-Param-*` with the arguments of tools.
+    ///
+    /// ```no_run
+    /// use portway::mcp::{HttpProgram, HttpService};
+    /// use tokio::process::Command;
+    ///
+    /// # async fn run() -> std::io::Result<()> {
+    /// let service = HttpService::of_program(HttpProgram::new(Command::new("my-mcp-server")));
+    /// service.serve(HttpService::bind(3000).await?).await
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn of_program(program: HttpProgram) -> Self {
+        let limits = Limits::DEFAULT;
+        let backend = Backend::Program(Program::new(Arc::new(program), limits));
+        Self { access: Access::default(), limits, state: State::new(backend, &limits) }
     }
 
     /// Accepts a host, for example `example.com`, in the headers `Host` and `Origin`, with any port.
@@ -100,7 +139,24 @@ impl HttpService {
     /// request, because it also ends all sessions.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
-        Self { state: State::new(&self.state.server, &limits), limits, ..self }
+        let backend = match &self.state.backend {
+            Backend::Program(program) => Backend::Program(Program::new(program.options(), limits)),
+            registry @ Backend::Registry(_) => registry.clone(),
+        };
+        Self { state: State::new(backend, &limits), limits, ..self }
+    }
+
+    /// Ends all sessions. Ends the processes of [`HttpService::of_program`] and waits for their exit. Their pending
+    /// requests fail, and no further process is started.
+    pub async fn close(&self) {
+        let sessions = self.state.sessions.take();
+        sessions.iter().for_each(|session| session.end());
+        if let Backend::Program(program) = &self.state.backend {
+            program.close().await;
+            for session in sessions {
+                session.closed().await;
+            }
+        }
     }
 
     async fn handle<B>(self, request: Request<B>) -> Response<HttpBody>
@@ -181,9 +237,9 @@ impl HttpService {
 }
 
 impl State {
-    fn new(server: &Arc<Shared>, limits: &Limits) -> Arc<Self> {
+    fn new(backend: Backend, limits: &Limits) -> Arc<Self> {
         let running = Arc::new(Semaphore::new(limits.in_flight.min(Semaphore::MAX_PERMITS)));
-        Arc::new(Self { server: Arc::clone(server), sessions: Sessions::default(), running })
+        Arc::new(Self { backend, sessions: Sessions::default(), running })
     }
 }
 

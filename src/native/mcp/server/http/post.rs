@@ -18,19 +18,21 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 use tokio_rustls::rustls::crypto::ring;
 
-use super::super::context::{Caller, Exchange};
+use super::super::Shared;
+use super::super::context::{Caller, Exchange, Outlet};
 use super::super::envelope::{self, Envelope};
 use super::super::errors;
 use super::super::legacy_client::LegacyClient;
 use super::body::{Events, HttpBody};
 use super::checks::{self, Refusal, SESSION_ID, VERSION, single};
 use super::events::{EventQueue, First};
+use super::program::call_program;
 use super::request::{self, ResponseOutlet, Running};
-use super::session::Session;
-use super::{HttpService, empty_response, events_response, text_response};
+use super::session::{Session, SessionServer};
+use super::{Backend, HttpService, empty_response, events_response, text_response};
 use crate::ErrorCode;
 use crate::codec::json;
-use crate::error::RpcError;
+use crate::error::{CallError, RpcError};
 use crate::json_value::Text;
 use crate::message::{
     ErrorObject, Fault, Id, Incoming, Message, Notification, ObjectPayload, Reason, Rejected, Request, Unusable,
@@ -48,7 +50,9 @@ impl HttpService {
         let body = self.read(&head.headers, body).await?;
         match json::decode(&body, &Profile::MCP, &self.limits) {
             Incoming::Single(Ok(Message::Request(request))) => self.request(head, request).await,
-            Incoming::Single(Ok(Message::Notification(notification))) => self.notification(&head.headers, notification),
+            Incoming::Single(Ok(Message::Notification(notification))) => {
+                self.notification(&head.headers, &notification)
+            }
             Incoming::Single(Ok(Message::Response(response))) => {
                 let (_, session) = self.session(&head.headers)?;
                 session.resolve(response);
@@ -102,12 +106,29 @@ impl HttpService {
             return Ok(self.modern(head, request, permit).await);
         }
         if &*request.method == "initialize" {
-            return Ok(self.initialize(&request));
+            return Ok(match &self.state.backend {
+                Backend::Registry(shared) => self.initialize(shared, &request),
+                Backend::Program(program) => self.initialize_program(program, request).await,
+            });
         }
         let (_, session) = self.session(&head.headers)?;
         check_legacy_version(&head.headers)?;
-        let configure = |exchange: &mut Exchange| exchange.identity = Some(Arc::new(head.extensions));
-        let events = session.start(&self.state.server, request, configure, permit);
+        let events = match session.server() {
+            SessionServer::Registry { shared, client } => {
+                let (shared, caller) = (Arc::clone(shared), Caller::Legacy(Arc::clone(client)));
+                session.start(request, permit, move |Request { id, method, params }, outlet| {
+                    let mut exchange = Exchange::new(id, params, caller, outlet);
+                    exchange.identity = Some(Arc::new(head.extensions));
+                    Running::start(&shared, &method, exchange)
+                })
+            }
+            SessionServer::Program(client) => {
+                let client = client.clone();
+                session.start(request, permit, move |Request { id, method, params }, _| {
+                    Running::new(id, Box::pin(async move { call_program(&client, &method, params).await }))
+                })
+            }
+        };
         match poll_fn(|context| events.poll_first(context)).await {
             First::Response(Some(response)) => Ok(json_response(StatusCode::OK, response)),
             // A request that was cancelled is not answered.
@@ -122,41 +143,57 @@ impl HttpService {
     }
 
     /// Begins a session.
-    fn initialize(&self, request: &Request<Text>) -> Response<HttpBody> {
+    fn initialize(&self, shared: &Arc<Shared>, request: &Request<Text>) -> Response<HttpBody> {
         let client = Arc::new(LegacyClient::default());
-        match self.state.server.initialize(request.params.as_deref(), &client) {
+        match shared.initialize(request.params.as_deref(), &client) {
             Ok((version, result)) => {
-                let id = match new_session_id() {
-                    Ok(id) => id,
-                    Err(error) => return error_response(StatusCode::INTERNAL_SERVER_ERROR, &request.id, error),
-                };
-                let header = HeaderValue::from_str(&id);
-                self.state.sessions.insert(id, Arc::new(Session::new(&self.state.server, client, version)));
-                let text = request::Response::new(&request.id, Ok(result)).text;
-                let mut response = json_response(StatusCode::OK, text.into());
-                if let Ok(header) = header {
-                    response.headers_mut().insert(&SESSION_ID, header);
-                }
-                response
+                let session = Arc::new(Session::new(shared, client, version));
+                self.begin_session(&session, &request.id, result).0
             }
             Err(error) => error_response(StatusCode::BAD_REQUEST, &request.id, error),
         }
     }
 
+    /// Adds a session. Returns the response to `initialize`, and the id of the session.
+    pub(super) fn begin_session(
+        &self,
+        session: &Arc<Session>,
+        request: &Id,
+        result: Text,
+    ) -> (Response<HttpBody>, Option<String>) {
+        let id = match new_session_id() {
+            Ok(id) => id,
+            Err(error) => return (error_response(StatusCode::INTERNAL_SERVER_ERROR, request, error), None),
+        };
+        let header = HeaderValue::from_str(&id);
+        self.state.sessions.insert(id.clone(), Arc::clone(session));
+        let text = request::Response::new(request, Ok(result)).text;
+        let mut response = json_response(StatusCode::OK, text.into());
+        if let Ok(header) = header {
+            response.headers_mut().insert(&SESSION_ID, header);
+        }
+        (response, Some(id))
+    }
+
     /// Handles a request of the modern era. The handler runs in the response, so that the end of the connection cancels
     /// it.
     async fn modern(&self, head: Parts, request: Request<Text>, permit: OwnedSemaphorePermit) -> Response<HttpBody> {
-        let Request { id, method, params } = request;
-        let checked = self.check_modern(&head.headers, &method, params.as_deref());
-        let envelope = match checked {
-            Ok(envelope) => envelope,
-            Err(error) => return error_response(errors::http_status(&error), &id, error),
-        };
         let queue = Arc::new(EventQueue::new(false));
         let outlet = Arc::new(ResponseOutlet(Arc::clone(&queue)));
-        let mut exchange = Exchange::new(id, params, Caller::Modern(envelope), outlet);
-        exchange.identity = Some(Arc::new(head.extensions));
-        let mut running = Running::start(&self.state.server, &method, exchange);
+        let id = request.id.clone();
+        let started = match &self.state.backend {
+            Backend::Registry(shared) => start_modern(shared, head, request, outlet),
+            Backend::Program(program) => {
+                let Request { method, params, .. } = &request;
+                // Only the program knows the headers of its tools.
+                let checked = checks::check_modern(&head.headers, method, params.as_deref(), |_| None);
+                checked.map(|()| Running::new(id.clone(), Box::pin(Arc::clone(program).call_modern(request, outlet))))
+            }
+        };
+        let mut running = match started {
+            Ok(running) => running,
+            Err(error) => return error_response(errors::http_status(&error), &id, error),
+        };
         let first = poll_fn(|context| {
             if let Poll::Ready(response) = running.poll(context) {
                 return Poll::Ready(Some(response));
@@ -186,23 +223,10 @@ impl HttpService {
         }
     }
 
-    fn check_modern(&self, headers: &HeaderMap, method: &str, params: Option<&RawValue>) -> Result<Envelope, RpcError> {
-        let envelope = Envelope::read(params);
-        let unsupported = matches!(&envelope, Err(error) if error.code == ErrorCode::INVALID_PARAMS);
-        if unsupported {
-            return envelope;
-        }
-        // A client whose header and body name different versions learns that first.
-        checks::check_modern(headers, method, params, |tool| {
-            self.state.server.registry().param_headers.get(tool).cloned()
-        })?;
-        envelope
-    }
-
     fn notification(
         &self,
         headers: &HeaderMap,
-        notification: Notification<Text>,
+        notification: &Notification<Text>,
     ) -> Result<Response<HttpBody>, Refusal> {
         if is_modern(headers, &notification.method, notification.params.as_deref()) {
             let version = single(headers, &VERSION).ok().flatten().unwrap_or_default();
@@ -215,14 +239,49 @@ impl HttpService {
         }
         let (_, session) = self.session(headers)?;
         check_legacy_version(headers)?;
-        if &*notification.method == "notifications/cancelled" {
-            let id: Option<Text> = notification.params.and_then(|params| member(&params, "requestId"));
+        let Notification { method, params } = notification;
+        if &**method == "notifications/cancelled" {
+            let id: Option<Text> = params.as_ref().and_then(|params| member(params, "requestId"));
             if let Some(id) = id.and_then(|id| Text::read_id(&id)) {
                 session.cancel(&id);
             }
+        } else if let SessionServer::Program(client) = session.server()
+            && client.link().notify(method, params.as_deref()) == Err(CallError::Congested)
+        {
+            return Err((StatusCode::SERVICE_UNAVAILABLE, "the process of the server does not read".to_owned()));
         }
         Ok(empty_response(StatusCode::ACCEPTED))
     }
+}
+
+/// Starts a request of the modern era at a registry.
+fn start_modern(
+    shared: &Arc<Shared>,
+    head: Parts,
+    request: Request<Text>,
+    outlet: Arc<dyn Outlet>,
+) -> Result<Running, RpcError> {
+    let Request { id, method, params } = request;
+    let envelope = check_modern(shared, &head.headers, &method, params.as_deref())?;
+    let mut exchange = Exchange::new(id, params, Caller::Modern(envelope), outlet);
+    exchange.identity = Some(Arc::new(head.extensions));
+    Ok(Running::start(shared, &method, exchange))
+}
+
+fn check_modern(
+    shared: &Shared,
+    headers: &HeaderMap,
+    method: &str,
+    params: Option<&RawValue>,
+) -> Result<Envelope, RpcError> {
+    let envelope = Envelope::read(params);
+    let unsupported = matches!(&envelope, Err(error) if error.code == ErrorCode::INVALID_PARAMS);
+    if unsupported {
+        return envelope;
+    }
+    // A client whose header and body name different versions learns that first.
+    checks::check_modern(headers, method, params, |tool| shared.registry().param_headers.get(tool).cloned())?;
+    envelope
 }
 
 /// Returns whether a message belongs to the modern era: its header or its body names a version without `initialize`.
@@ -265,7 +324,7 @@ fn json_response(status: StatusCode, text: Bytes) -> Response<HttpBody> {
     response
 }
 
-fn error_response(status: StatusCode, id: &Id, error: RpcError) -> Response<HttpBody> {
+pub(super) fn error_response(status: StatusCode, id: &Id, error: RpcError) -> Response<HttpBody> {
     text_response(status, "application/json", request::Response::new(id, Err(error)).text)
 }
 

@@ -1,15 +1,13 @@
 //! A running request, and its response.
 
-use core::pin::Pin;
 use core::task::{Context as TaskContext, Poll};
-use std::future::Future;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
 use super::super::Shared;
+use super::super::Work;
 use super::super::context::{Answer, Exchange, Outlet};
-use super::super::run::Run;
 use super::events::EventQueue;
 use crate::codec::json;
 use crate::error::{CallError, RpcError, handler_panicked};
@@ -36,21 +34,26 @@ impl Response {
 /// The handler of a request. Its drop cancels the request.
 pub(super) struct Running {
     id: Id,
-    run: Result<Box<Run>, Option<RpcError>>,
+    work: Result<Work, Option<RpcError>>,
 }
 
 impl Running {
     pub(super) fn start(shared: &Shared, method: &str, exchange: Exchange) -> Self {
         let id = exchange.id.clone();
-        let run = catch_panic(|| Box::new(shared.run(method, exchange))).map_err(|_| Some(handler_panicked()));
-        Self { id, run }
+        let work = catch_panic(|| -> Work { Box::pin(shared.run(method, exchange)) });
+        Self { id, work: work.map_err(|_| Some(handler_panicked())) }
+    }
+
+    /// Creates a request whose work has its own handler.
+    pub(super) const fn new(id: Id, work: Work) -> Self {
+        Self { id, work: Ok(work) }
     }
 
     /// Waits for the response. Must not be called after the response.
     pub(super) fn poll(&mut self, context: &mut TaskContext<'_>) -> Poll<Response> {
-        let outcome = match &mut self.run {
+        let outcome = match &mut self.work {
             Err(error) => Err(error.take().unwrap_or_else(handler_panicked)),
-            Ok(run) => match catch_panic(|| Pin::new(run).poll(context)) {
+            Ok(work) => match catch_panic(|| work.as_mut().poll(context)) {
                 Ok(Poll::Pending) => return Poll::Pending,
                 Ok(Poll::Ready(outcome)) => outcome,
                 Err(_) => Err(handler_panicked()),
@@ -64,7 +67,7 @@ impl Running {
 pub(super) struct ResponseOutlet(pub(super) Arc<EventQueue>);
 
 impl Outlet for ResponseOutlet {
-    fn notify(&self, method: &str, params: &RawValue) -> Result<(), CallError> {
+    fn notify(&self, method: &str, params: Option<&RawValue>) -> Result<(), CallError> {
         push_notification(&self.0, method, params)
     }
 
@@ -73,8 +76,8 @@ impl Outlet for ResponseOutlet {
     }
 }
 
-pub(super) fn push_notification(queue: &EventQueue, method: &str, params: &RawValue) -> Result<(), CallError> {
+pub(super) fn push_notification(queue: &EventQueue, method: &str, params: Option<&RawValue>) -> Result<(), CallError> {
     let mut text = String::new();
-    json::encode_notification_into(method, Some(params), &mut text);
+    json::encode_notification_into(method, params, &mut text);
     if queue.push(text) { Ok(()) } else { Err(CallError::Congested) }
 }

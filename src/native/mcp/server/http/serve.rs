@@ -1,19 +1,24 @@
 //! Serves an HTTP service on a TCP socket.
 
 use core::convert::Infallible;
+use core::pin::pin;
 use core::time::Duration;
+use std::future::{Future, pending};
 use std::io;
 use std::net::Ipv4Addr;
 
 use hyper::server::conn::http1::Builder;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::TcpListener;
-use tokio::time::sleep;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
 
+use super::super::super::handshake::first;
 use super::HttpService;
 use crate::native::accept_error::Cause;
-use crate::native::limits::{HTTP_HEAD_TIMEOUT, MAX_HTTP_HEAD_BYTES};
+use crate::native::limits::{HTTP_HEAD_TIMEOUT, MAX_HTTP_HEAD_BYTES, SHUTDOWN_TIMEOUT};
 
 /// The time before the next attempt to accept a connection, after an error that may occur again.
 const ACCEPT_DELAY: Duration = Duration::from_millis(100);
@@ -35,29 +40,85 @@ impl HttpService {
     /// If the socket accepts no more connections.
     pub async fn serve(&self, listener: TcpListener) -> io::Result<()> {
         loop {
-            let stream = match listener.accept().await {
-                Ok((stream, _)) => stream,
-                Err(error) => match Cause::of(&error) {
-                    Cause::Connection => continue,
-                    Cause::Unknown => {
-                        sleep(ACCEPT_DELAY).await;
-                        continue;
-                    }
-                    Cause::Listener => return Err(error),
-                },
+            let stream = accept(&listener).await?;
+            let connection = self.clone().serve_connection(stream, pending());
+            tokio::spawn(connection);
+        }
+    }
+
+    /// Serves all connections to a socket like [`HttpService::serve`], until `shutdown` completes. Then accepts no more
+    /// connections, and calls [`HttpService::close`]. Running responses have two seconds to complete.
+    ///
+    /// # Errors
+    /// If the socket accepts no more connections.
+    pub async fn serve_until(&self, listener: TcpListener, shutdown: impl Future<Output = ()>) -> io::Result<()> {
+        let (stop, _) = watch::channel(false);
+        let mut connections = JoinSet::new();
+        let mut shutdown = pin!(shutdown);
+        let outcome = loop {
+            let stopped = async {
+                shutdown.as_mut().await;
+                None
             };
-            // Small responses leave at once. If the option cannot be set, they are only slower.
-            let _ = stream.set_nodelay(true);
+            match first(async { Some(accept(&listener).await) }, stopped).await {
+                None => break Ok(()),
+                Some(Err(error)) => break Err(error),
+                Some(Ok(stream)) => {
+                    let mut stopped = stop.subscribe();
+                    let stopped = async move {
+                        // Without a sender, the service has also stopped.
+                        let _ = stopped.wait_for(|stopped| *stopped).await;
+                    };
+                    connections.spawn(self.clone().serve_connection(stream, stopped));
+                    while connections.try_join_next().is_some() {}
+                }
+            }
+        };
+        drop(listener);
+        stop.send_replace(true);
+        self.close().await;
+        // Connections that are still open are aborted.
+        let _ = timeout(SHUTDOWN_TIMEOUT, async { while connections.join_next().await.is_some() {} }).await;
+        outcome
+    }
+
+    /// Serves a connection. After `stopped`, the connection is closed after its running response.
+    async fn serve_connection(self, stream: TcpStream, stopped: impl Future<Output = ()>) {
+        // Small responses leave at once. If the option cannot be set, they are only slower.
+        let _ = stream.set_nodelay(true);
+        let service = service_fn(move |request| {
             let service = self.clone();
-            let service = service_fn(move |request| {
-                let service = service.clone();
-                async move { Ok::<_, Infallible>(service.handle(request).await) }
-            });
-            let mut builder = Builder::new();
-            builder.timer(TokioTimer::new()).header_read_timeout(HTTP_HEAD_TIMEOUT).max_buf_size(MAX_HTTP_HEAD_BYTES);
-            let connection = builder.serve_connection(TokioIo::new(stream), service);
-            // An error of a connection ends only this connection.
-            tokio::spawn(async move { connection.await.ok() });
+            async move { Ok::<_, Infallible>(service.handle(request).await) }
+        });
+        let mut builder = Builder::new();
+        builder.timer(TokioTimer::new()).header_read_timeout(HTTP_HEAD_TIMEOUT).max_buf_size(MAX_HTTP_HEAD_BYTES);
+        let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+        // An error of a connection ends only this connection.
+        let ended = async {
+            let _ = connection.as_mut().await;
+            true
+        };
+        let stopped = async {
+            stopped.await;
+            false
+        };
+        if !first(ended, stopped).await {
+            connection.as_mut().graceful_shutdown();
+            let _ = connection.await;
+        }
+    }
+}
+
+/// Waits for the next connection.
+async fn accept(listener: &TcpListener) -> io::Result<TcpStream> {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => return Ok(stream),
+            Err(error) => match Cause::of(&error) {
+                Cause::Connection => {}
+                Cause::Unknown => sleep(ACCEPT_DELAY).await,
+                Cause::Listener => return Err(error),
+            },
         }
     }
 }
