@@ -19,7 +19,6 @@ await Promise.all([init(), otherWork()]);
 // The origin of an iframe without `allow-same-origin` is "null".
 const view = new JSONRPCPeer(windowTransport(iframe.contentWindow, { origin: "null" }), { dialect: "mcp" });
 view
-  .method("ping", () => {})
   .method("ui/initialize", ({ appInfo }) => {
     log(`ui/initialize of ${appInfo.name}`);
     return {

@@ -10,7 +10,6 @@ const host = new JSONRPCPeer(windowTransport(parent, { origin: "*" }), { dialect
 let controller;
 
 host
-  .method("ping", () => {})
   .onNotify("ui/notifications/tool-input", ({ arguments: { limit } }) => {
     element("limit").value = limit;
   })

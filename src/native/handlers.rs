@@ -51,7 +51,8 @@ pub(super) struct Handlers {
 #[cfg(feature = "mcp-http")]
 #[derive(Clone)]
 pub(super) struct Fallback {
-    pub(super) method: Arc<MethodHandler>,
+    /// `None` if such requests are answered with -32601.
+    pub(super) method: Option<Arc<MethodHandler>>,
     pub(super) notification: Arc<NotificationHandler>,
 }
 
@@ -77,7 +78,7 @@ impl Handlers {
     pub(super) fn method(&self, name: &str) -> Option<Registered<MethodHandler>> {
         let found = get(&self.methods, name);
         #[cfg(feature = "mcp-http")]
-        let found = found.or_else(|| Some((name.into(), self.fallback(name)?.method)));
+        let found = found.or_else(|| Some((name.into(), self.fallback(name)?.method?)));
         found
     }
 

@@ -27,6 +27,7 @@ use crate::connection::RequestKey;
 use crate::connection::control::{self, StreamRequest};
 use crate::echo;
 use crate::error::{RpcError, handler_panicked, method_not_found};
+use crate::json_value::write_result;
 use crate::message::{ErrorObject, Fault, Id, Reason};
 use crate::message_length;
 use portway_proto::{MAX_METHOD_LENGTH, is_longer};
@@ -228,6 +229,9 @@ impl Link {
             return self.dispatch_stream_request(key, params.as_ref(), task_context);
         }
         let Some((method, handler)) = self.handlers.method(&method) else {
+            if self.profile.is_mcp() && mcp_dialect::is_answered_by_default(&method) {
+                return self.respond(key, &method, write_result(Ok::<_, RpcError>(())));
+            }
             let error = match self.handlers.stream(&method) {
                 None => method_not_found(&method),
                 Some(_) => RpcError::internal(format!(

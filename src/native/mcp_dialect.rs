@@ -28,6 +28,12 @@ pub(super) fn is_cancellable(method: &str) -> bool {
     !NOT_CANCELLABLE.contains(&method)
 }
 
+/// Returns whether a link answers a request of this method itself, with the result `{}`, if no handler is registered
+/// (MCP 2025-11-25, basic/utilities/ping).
+pub(super) fn is_answered_by_default(method: &str) -> bool {
+    method == "ping"
+}
+
 /// Checks a request or a notification before it is sent.
 pub(super) fn check_call(method: &str, params: Option<&RawValue>) -> Result<(), CallError> {
     let method_name = echo::first_100_characters(method);

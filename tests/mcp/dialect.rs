@@ -51,6 +51,20 @@ async fn start(peer: &Peer, remote: &mut Remote) -> Test {
 }
 
 #[tokio::test]
+async fn a_ping_without_a_handler_is_answered_with_an_empty_object() -> Test {
+    let (peer, mut remote) = peer()?;
+    start(&peer, &mut remote).await?;
+    remote.send(request(&json!(1), "ping", &json!({}))).await?;
+    assert_eq!(remote.receive().await?, json!({ "jsonrpc": "2.0", "id": 1, "result": {} }));
+    remote.send(request(&json!(2), "pong", &json!({}))).await?;
+    assert_eq!(remote.receive().await?["error"]["code"], -32601);
+    peer.method_sync("ping", |_: IgnoredAny, _: Context| Ok::<_, RpcError>(json!({ "own": true })));
+    remote.send(request(&json!(3), "ping", &json!({}))).await?;
+    assert_eq!(remote.receive().await?["result"], json!({ "own": true }));
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_dropped_call_is_cancelled_by_its_id_without_a_reason() -> Test {
     let (peer, mut remote) = peer()?;
     let call = peer.call::<Value>("tools/call", &json!({ "name": "sum" })).start();

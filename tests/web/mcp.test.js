@@ -276,6 +276,23 @@ describe("in the dialect mcp, a request of the peer", () => {
     });
   }
 
+  it("for ping is answered with {} if it has no handler", async () => {
+    const { peer, remoteEnd } = scriptedPeer();
+    remoteEnd.post(request(1, "ping"));
+    remoteEnd.post(request(2, "pong"));
+    const [ping, pong] = await remoteEnd.unreadBeforeResponse();
+    assert.deepEqual(ping, { jsonrpc: "2.0", id: 1, result: {} });
+    assert.equal(pong.error.code, ErrorCode.MethodNotFound);
+    peer.method("ping", () => ({ own: true }));
+    remoteEnd.post(request(3, "ping"));
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), [{ jsonrpc: "2.0", id: 3, result: { own: true } }]);
+    const plain = scriptedChannel();
+    new JSONRPCServer(plain.transport).method("other", () => {});
+    plain.remoteEnd.post(request(4, "ping"));
+    const [refusal] = await plain.remoteEnd.unreadBeforeResponse();
+    assert.equal(refusal.error.code, ErrorCode.MethodNotFound);
+  });
+
   it("is answered with {} if its handler returns nothing or null", async () => {
     const { peer, remoteEnd } = scriptedPeer();
     peer

@@ -13,8 +13,6 @@ use serde_json::{Value, json};
 
 use super::updates::{Hub, METHODS};
 use super::{EraDetection, LEGACY_VERSIONS, MODERN_VERSIONS};
-#[cfg(feature = "mcp-http")]
-use crate::error::method_not_found;
 use crate::error::{RpcError, invalid_params};
 use crate::json_value::{read_params, write_result};
 #[cfg(feature = "mcp-http")]
@@ -112,7 +110,7 @@ impl Options {
 
     /// Registers an async handler for a request of the server, such as `elicitation/create`. In the legacy era, the
     /// server sends this request. In the modern era, the server answers a call with the request, and the client sends
-    /// the call again, with the result of the handler. `ping` has a handler by default.
+    /// the call again, with the result of the handler. The client answers `ping` itself.
     pub fn method<P, R, E, F, W>(mut self, name: &str, handler: F) -> Self
     where
         P: DeserializeOwned,
@@ -268,7 +266,6 @@ impl Options {
 
     /// Registers all handlers.
     pub(super) fn register_on(&self, peer: &Peer) {
-        peer.method_sync("ping", |_: serde::de::IgnoredAny, _| Ok::<_, RpcError>(()));
         #[cfg(feature = "mcp-http")]
         if let Some(forward) = &self.forward {
             return forward_all(peer, forward);
@@ -293,14 +290,12 @@ impl Options {
 /// Passes all notifications of the server to a function.
 #[cfg(feature = "mcp-http")]
 fn forward_all(peer: &Peer, forward: &Arc<ForwardFn>) {
-    let method =
-        |_: Option<&RawValue>, context: crate::Context| HandlerOutcome::Ready(Err(method_not_found(&context.method())));
     let forward = Arc::clone(forward);
     let notification = move |params: Option<&RawValue>, context: crate::Context| {
         forward(&context.method(), params);
         Ok(())
     };
-    peer.server().set_fallback(Fallback { method: Arc::new(method), notification: Arc::new(notification) });
+    peer.server().set_fallback(Fallback { method: None, notification: Arc::new(notification) });
 }
 
 /// Returns the versions of an era: those of the modern era, and those of the legacy era.

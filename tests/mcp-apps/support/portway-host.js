@@ -17,7 +17,6 @@ export function startHost(window, origin) {
   let sandboxReady;
   const onceSandboxReady = new Promise((resolve) => (sandboxReady = resolve));
   peer
-    .method("ping", () => {})
     .method("ui/initialize", () => ({
       protocolVersion: PROTOCOL_VERSION,
       hostInfo: HOST_INFO,

@@ -20,7 +20,6 @@ const { notifications, callTool } = createTools({
 for (const name of ["tool-input", "tool-input-partial", "tool-result", "tool-cancelled", "host-context-changed"])
   peer.onNotify(`ui/notifications/${name}`, (params) => notifications.push([name, params]));
 peer
-  .method("ping", () => {})
   .method("tools/list", () => ({ tools: [{ name: "echo", inputSchema: { type: "object" } }] }))
   .method("tools/call", ({ name, arguments: args }, context) => callTool(name, args, context))
   .method("ui/resource-teardown", () => {});

@@ -80,7 +80,6 @@ server
     serverInfo: { name: "server", version: "1.0.0" },
   }))
   .onNotify("notifications/initialized", () => (initialized = true))
-  .method("ping", () => {})
   .method("logging/setLevel", () => {})
   .method("tools/list", () => ({
     tools: ["sum", "slow", "steps", "fail"].map((name) => ({ name, inputSchema: { type: "object" } })),
@@ -196,7 +195,6 @@ async function assertNoErrorsOfServer() {
 }
 
 await suite.test("the official server accepts the handshake and a call", async () => {
-  host.method("ping", () => {});
   await official.connect(serverTransport);
   const clientInfo = { name: "host", version: "1.0.0" };
   const params = { protocolVersion: "2025-11-25", capabilities: { roots: {} }, clientInfo };

@@ -3,7 +3,7 @@
 // without a dialect use none of this code.
 
 import { INTERNAL_ERROR, truncate } from "./errors.js";
-import { isMessage, isMessageOrBatch } from "./envelope.js";
+import { isMessageOrBatch } from "./envelope.js";
 import { abortError } from "./messages.js";
 import { CANCEL, CANCEL_ID, CANCEL_REASON, PROGRESS, PROGRESS_TOKEN, PROGRESS_VALUE } from "./profile.js";
 import { RequestDispatcher } from "./request-dispatcher.js";
@@ -24,8 +24,8 @@ export function checkDialect(options, isMcp) {
   const dialect = options?.dialect;
   if (dialect !== undefined && dialect !== "mcp")
     throw new TypeError(`dialect must be "mcp" or undefined, got ${String(dialect)}`);
-  isMcp ??= dialect !== undefined;
-  if (dialect !== undefined && !isMcp)
+  isMcp ??= !!dialect;
+  if (dialect && !isMcp)
     throw new TypeError('dialect must be "mcp" for the first client or server on a transport, got undefined');
   if (isMcp && options?.coalesce) throw new TypeError('coalesce must be false with the dialect "mcp"');
   return isMcp;
@@ -80,9 +80,9 @@ export class McpDialect {
   #outgoing(message) {
     const { method, params, result, error, id } = message;
     if (method === undefined) {
-      if (error !== undefined || isObject(result)) return message;
-      if (result === null) return { ...message, result: {} };
-      return { jsonrpc: "2.0", error: { code: INTERNAL_ERROR, message: `the result ${mustBeObject(result)}` }, id };
+      if (error === undefined && (typeof result !== "object" || Array.isArray(result)))
+        return { jsonrpc: "2.0", error: { code: INTERNAL_ERROR, message: `the result ${mustBeObject(result)}` }, id };
+      return result === null ? { ...message, result: {} } : message;
     }
     if (Array.isArray(params)) throw new TypeError(`params of "${truncate(method)}" ${mustBeObject(params)}`);
     if (method.startsWith("rpc."))
@@ -92,11 +92,8 @@ export class McpDialect {
   }
 
   #receive(message, handler) {
-    if (!Array.isArray(message)) {
-      if (isMessage(message)) this.#receiveSingle(message, handler);
-      return;
-    }
     if (!isMessageOrBatch(message)) return;
+    if (!Array.isArray(message)) return this.#receiveSingle(message, handler);
     // A peer of MCP 2025-03-26 may put its responses into an array. Each of them ends its call.
     const responses = message.filter(isAnswer);
     for (const response of responses) handler(response);
@@ -131,7 +128,7 @@ export class McpDispatcher extends RequestDispatcher {
     const request = this.find(id);
     if (request === undefined || request.method === INITIALIZE) return;
     this.discard(request);
-    request.abort(typeof reason === "string" && reason !== "" ? abortError(reason) : undefined);
+    request.abort(reason && typeof reason === "string" ? abortError(reason) : undefined);
   }
 }
 
@@ -141,10 +138,6 @@ function notification(method, params) {
 
 function mustBeObject(value) {
   return `must be an object in the dialect "mcp", got ${Array.isArray(value) ? "an array" : typeof value}`;
-}
-
-function isObject(value) {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isAnswer({ method, result, error }) {

@@ -76,7 +76,9 @@ export class RequestDispatcher {
     } catch (thrown) {
       return this.#fail(request, thrown);
     }
-    if (request.server !== undefined) return this.#settleResult(request, result);
+    // In MCP, which has no streams, each peer answers `ping` (MCP 2025-11-25, basic/utilities/ping).
+    if (request.server !== undefined || (request.method === "ping" && !this.servesStreams))
+      return this.#settleResult(request, result);
     this.#answer(request, { code: METHOD_NOT_FOUND, message: `Method not found: ${truncate(request.method)}` });
   }
 

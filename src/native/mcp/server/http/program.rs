@@ -228,7 +228,7 @@ fn connect(transport: Transport, session: &Weak<Session>) -> Client {
         let _ = session.outlet(token.as_ref()).notify(&method, params);
         Ok(())
     };
-    peer.server().set_fallback(Fallback { method: Arc::new(method), notification: Arc::new(notification) });
+    peer.server().set_fallback(Fallback { method: Some(Arc::new(method)), notification: Arc::new(notification) });
     let client = peer.client().clone();
     peer.forget();
     client
