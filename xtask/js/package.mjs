@@ -352,6 +352,7 @@ for (const file of [
   "README.md",
   "docs/environments.md",
   "docs/kaiak.md",
+  "docs/language-servers.md",
   "docs/mcp.md",
   "docs/mcp-command.md",
   "docs/tap.md",

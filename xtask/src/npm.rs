@@ -44,6 +44,11 @@ pub(crate) fn peers(workspace: &Workspace, cache: &Cache) -> Result<PathBuf> {
     into_cache(workspace, cache, "peers", "ci")
 }
 
+/// Installs the editor Monaco for the suite `peers` into the cache, unless it is installed. Returns its folder.
+pub(crate) fn monaco(workspace: &Workspace, cache: &Cache) -> Result<PathBuf> {
+    into_cache(workspace, cache, "monaco", "ci")
+}
+
 /// Installs the packages of the suite `mcp-apps` into the cache, unless they are installed. Returns their folder.
 pub(crate) fn mcp_apps(workspace: &Workspace, cache: &Cache) -> Result<PathBuf> {
     into_cache(workspace, cache, "mcp-apps", "ci")

@@ -41,6 +41,7 @@ export default async function facts(suite, { installation }) {
         "README.md",
         "docs/environments.md",
         "docs/kaiak.md",
+        "docs/language-servers.md",
         "docs/mcp-command.md",
         "docs/mcp.md",
         "docs/tap.md",

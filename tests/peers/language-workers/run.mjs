@@ -1,12 +1,19 @@
-// Runs language servers in workers of a browser: `node tests/peers/language-workers/run.mjs [engine]`. The specs test
-// the built package, so `cargo xtask build` must run before. The official libraries are in node_modules of the root.
+// Runs language servers in workers of a browser, and the code of docs/language-servers.md: `node
+// tests/peers/language-workers/run.mjs [engine]`. The specs test the built package, so `cargo xtask build` must run
+// before. The official libraries are in node_modules of the root. PORTWAY_MONACO names the folder in which the package of
+// tests/monaco is installed.
 
 import { build } from "esbuild";
-import { writeFileSync } from "node:fs";
+import assert from "node:assert/strict";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { startBrowser } from "../../web/runner/browsers.mjs";
 import { watch } from "../../web/runner/in-browser.mjs";
 import { startServers } from "../../web/runner/server.mjs";
+
+const { PORTWAY_MONACO } = process.env;
+if (!PORTWAY_MONACO) throw new Error("PORTWAY_MONACO must name the folder of the editor; run `cargo xtask test`");
 
 const [engine = "chromium"] = process.argv.slice(2);
 const path = (name) => fileURLToPath(new URL(name, import.meta.url));
@@ -22,8 +29,35 @@ const bundle = (name, format) =>
     target: "es2022",
   });
 
+/** Writes the code of docs/language-servers.md to target/language-workers/docs, and bundles each file. */
+async function bundlePage() {
+  const page = readFileSync(path("../../../docs/language-servers.md"), "utf8");
+  const files = [...page.matchAll(/^```js (\S+\.js)\n(.*?)^```$/gms)].map(([, file, text]) => ({ file, text }));
+  assert.equal(files.length, page.match(/^```\w/gm).length, "each block of code must name a file");
+  files.push({ file: "editor.worker.js", text: 'import "monaco-editor/editor/editor.worker.js";' });
+  const root = path("../../../");
+  const outdir = `${root}target/language-workers/docs`;
+  const source = `${root}target/language-workers/source`;
+  rmSync(source, { recursive: true, force: true });
+  mkdirSync(`${source}/node_modules`, { recursive: true });
+  symlinkSync(`${root}pkg`, `${source}/node_modules/portway`);
+  for (const { file, text } of files) writeFileSync(`${source}/${file}`, text);
+  await build({
+    entryPoints: files.map(({ file }) => `${source}/${file}`),
+    nodePaths: [`${root}node_modules`, join(PORTWAY_MONACO, "node_modules")],
+    loader: { ".ttf": "dataurl" },
+    outdir,
+    bundle: true,
+    format: "esm",
+    target: "es2022",
+    logLevel: "error",
+  });
+  copyFileSync(`${root}pkg/portway_bg.wasm`, `${outdir}/portway_bg.wasm`);
+}
+
 async function run() {
   await Promise.all([
+    bundlePage(),
     bundle("css-worker.js", "iife"),
     bundle("portway-worker.js", "esm"),
     bundle("official-client.js", "esm"),
@@ -32,7 +66,7 @@ async function run() {
   let browser;
   try {
     browser = await startBrowser(engine);
-    const specs = "../peers/language-workers/language-workers.test.js";
+    const specs = ["language-workers", "docs"].map((name) => `../peers/language-workers/${name}.test.js`).join();
     await browser.driver.get(`${servers.origins.own}/tests/web/runner/page.html?${new URLSearchParams({ specs })}`);
     return await watch(browser.driver);
   } finally {

@@ -49,9 +49,11 @@ pub(super) fn run(suites: &Run<'_>) {
     suites.suite("peers", "node", prepared(), |setup, environment| {
         program_in(setup, environment, "peers-node", &["node", "tests/peers/node/duet.mjs"])
     });
+    let monaco = || npm::monaco(&suites.setup.workspace, &suites.setup.cache);
     for engine in suites.engines.clone() {
         let script = ["tests/peers/language-workers/run.mjs", &engine.to_string()];
-        in_browser(suites, "peers-language-workers", engine, prepared(), &script);
+        let environment = prepared().and_then(|node| Ok(node.with("PORTWAY_MONACO", monaco()?)));
+        in_browser(suites, "peers-language-workers", engine, environment, &script);
     }
     let aria2 = debian_program(suites.setup, "aria2c", "aria2");
     let peers = npm::peers(&suites.setup.workspace, &suites.setup.cache);
