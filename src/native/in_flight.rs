@@ -27,7 +27,6 @@ use crate::connection::RequestKey;
 use crate::connection::control::{self, StreamRequest};
 use crate::echo;
 use crate::error::{RpcError, handler_panicked, method_not_found};
-use crate::json_value::write_result;
 use crate::message::{ErrorObject, Fault, Id, Reason};
 use crate::message_length;
 use portway_proto::{MAX_METHOD_LENGTH, is_longer};
@@ -229,17 +228,15 @@ impl Link {
             return self.dispatch_stream_request(key, params.as_ref(), task_context);
         }
         let Some((method, handler)) = self.handlers.method(&method) else {
-            if self.profile.is_mcp() && mcp_dialect::is_answered_by_default(&method) {
-                return self.respond(key, &method, write_result(Ok::<_, RpcError>(())));
-            }
-            let error = match self.handlers.stream(&method) {
-                None => method_not_found(&method),
-                Some(_) => RpcError::internal(format!(
+            let outcome = match self.handlers.stream(&method) {
+                None if self.profile.is_mcp() => mcp_dialect::answer_without_handler(&method),
+                None => Err(method_not_found(&method)),
+                Some(_) => Err(RpcError::internal(format!(
                     "method \"{}\" returns a stream; use stream()",
                     echo::first_100_characters(&method)
-                )),
+                ))),
             };
-            return self.respond(key, &method, Err(error));
+            return self.respond(key, &method, outcome);
         };
         let context = self.begin(key, &method, params.as_deref());
         let answer = catch_panic(|| handler(params.as_deref(), context));

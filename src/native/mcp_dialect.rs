@@ -13,7 +13,7 @@ use super::Text;
 use crate::codec::json;
 use crate::connection::control;
 use crate::echo;
-use crate::error::{CallError, RpcError};
+use crate::error::{CallError, RpcError, method_not_found};
 use crate::json_value::write_value;
 use crate::message::{Id, ObjectPayload, RequestId};
 use crate::method_name::is_reserved;
@@ -28,10 +28,14 @@ pub(super) fn is_cancellable(method: &str) -> bool {
     !NOT_CANCELLABLE.contains(&method)
 }
 
-/// Returns whether a link answers a request of this method itself, with the result `{}`, if no handler is registered
-/// (MCP 2025-11-25, basic/utilities/ping).
-pub(super) fn is_answered_by_default(method: &str) -> bool {
-    method == "ping"
+/// Returns the outcome of a request without a handler. Each peer must answer `ping` (MCP 2025-11-25,
+/// basic/utilities/ping).
+pub(super) fn answer_without_handler(method: &str) -> Result<Text, RpcError> {
+    if method == "ping" { empty_object() } else { Err(method_not_found(method)) }
+}
+
+fn empty_object() -> Result<Text, RpcError> {
+    write_value(&BTreeMap::<(), ()>::new()).map_err(RpcError::internal)
 }
 
 /// Checks a request or a notification before it is sent.
@@ -54,7 +58,7 @@ pub(super) fn object_result(result: Text) -> Result<Text, RpcError> {
         return Ok(result);
     }
     let kind = match result.get().as_bytes() {
-        b"null" => return write_value(&BTreeMap::<(), ()>::new()).map_err(RpcError::internal),
+        b"null" => return empty_object(),
         [b'[', ..] => "an array",
         [b'"', ..] => "a string",
         [b't' | b'f', ..] => "a boolean",

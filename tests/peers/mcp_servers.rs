@@ -1,6 +1,6 @@
 //! Tests of our client of MCP with official servers: `server-everything`, which begins with `initialize`, and a server
-//! on the Python package `mcp`, which serves both eras. The command `portway serve --mcp-http` also serves their standard
-//! streams over HTTP.
+//! on the Python package `mcp`, which serves both eras. The command `portway serve --mcp-http` also serves their
+//! standard streams over HTTP.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -77,8 +77,8 @@ pub(crate) struct Endpoints {
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = listen_address, value_hint = ValueHint::Hostname)]
     pub(crate) ws: Option<String>,
 
-    /// Listen on a TCP port for clients of the Model Context Protocol over Streamable HTTP. The program is an MCP server
-    /// on standard streams. Without an address, 127.0.0.1 is used
+    /// Listen on a TCP port for clients of the Model Context Protocol over Streamable HTTP. The program is a server of
+    /// this protocol on standard streams. Without an address, 127.0.0.1 is used
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = mcp_address, value_hint = ValueHint::Hostname)]
     #[arg(conflicts_with_all = OTHER_ENDPOINTS.into_iter().chain(["demo", "framing", "socket_framing"]))]
     // clap does not check `requires = "ws"` of an option if `ws` conflicts with another option.

@@ -167,8 +167,8 @@ impl Session {
 
     /// Returns the outlet for a message of a process, which does not name its request. `token` is the token of a
     /// progress notification. A message without a known token probably belongs to the request that runs alone.
-    /// Otherwise, it is sent in the stream that the client has opened for such messages. If there is no such stream, the
-    /// message is sent with the newest request.
+    /// Otherwise, it is sent in the stream that the client has opened for such messages. If there is no such stream,
+    /// the message is sent with the newest request.
     pub(super) fn outlet(self: &Arc<Self>, token: Option<&Id>) -> impl Outlet + use<> {
         let state = self.state();
         let mut running = state.running.values();
