@@ -36,9 +36,9 @@ const hung = () => pause(TEST_TIMEOUT_MS).then(() => ({ reason: "it hangs" }));
  * Opens pairs of peers, ends one peer of each pair, and measures when a call of the other peer ends.
  *
  * `open(n)` returns `{ peer, clock? }`: the peer that makes the call, and the clock of its realm. `kill(pair, ended)`
- * ends the peer that receives the call. If `kill` calls `ended` while the call is pending, the measured time begins with
- * this call, because a busy machine may end a document late. `killAll(pairs)` ends all these peers at the same time, and
- * returns this time.
+ * ends the peer that receives the call. If `kill` calls `ended` while the call is pending, the measured time begins
+ * with this call, because a busy machine may end a document late. `killAll(pairs)` ends all these peers at the same
+ * time, and returns this time.
  */
 export async function measure({
   runs = RUNS,
