@@ -8,7 +8,9 @@ const close = ({ element, newParent }) => (newParent ?? element).remove();
 const deaths = {
   /** The iframe reloads itself, because no other window may reload an iframe of another origin. */
   "is reloaded": ({ element }) => element.contentWindow.postMessage({ type: "reload" }, "*"),
-  "is navigated to another origin": ({ element }) => {
+  "is navigated to another origin": ({ element }, ended) => {
+    // The old document has ended when the new document has loaded, at the latest.
+    element.addEventListener("load", ended);
     const elsewhere = element.src.startsWith(origins.own) ? origins.other : origins.own;
     element.src = `${elsewhere}/tests/liveness/fixtures/empty.html`;
   },

@@ -35,8 +35,10 @@ const hung = () => pause(TEST_TIMEOUT_MS).then(() => ({ reason: "it hangs" }));
 /**
  * Opens pairs of peers, ends one peer of each pair, and measures when a call of the other peer ends.
  *
- * `open(n)` returns `{ peer, clock? }`: the peer that makes the call, and the clock of its realm. `kill(pair)` ends the
- * peer that receives the call. `killAll(pairs)` ends all these peers at the same time, and returns this time.
+ * `open(n)` returns `{ peer, clock? }`: the peer that makes the call, and the clock of its realm. `kill(pair, ended)`
+ * ends the peer that receives the call. If `kill` calls `ended` while the call is pending, the measured time begins
+ * with this call, because a busy machine may end a document late. `killAll(pairs)` ends all these peers at the same
+ * time, and returns this time.
  */
 export async function measure({
   runs = RUNS,
@@ -57,14 +59,23 @@ export async function measure({
     const ends = pairs.map(({ peer, clock }) => endOf(peer.request("never", [], { timeout }), clock));
     // Each pair is closed when its call ends. The iframe of an open pair may load a new document, which would delay
     // other measurements.
-    ends.forEach((end, n) => end.then(() => killTimes[n] !== undefined && closePair(pairs[n])));
+    const hasEnded = new Set();
+    ends.forEach((end, n) =>
+      end.then(() => {
+        hasEnded.add(n);
+        if (killTimes[n] !== undefined) closePair(pairs[n]);
+      }),
+    );
     // When a peer has answered this later call, it has received the earlier call.
     await Promise.all(pairs.map(({ peer }) => peer.request("echo", [], { timeout: TEST_TIMEOUT_MS })));
     if (killAll !== undefined) killTimes.fill(await killAll(pairs));
     else {
       for (const [n, pair] of pairs.entries()) {
-        killTimes[n] = (pair.clock ?? performance).now();
-        kill(pair);
+        const now = () => (pair.clock ?? performance).now();
+        killTimes[n] = now();
+        kill(pair, () => {
+          if (!hasEnded.has(n)) killTimes[n] = now();
+        });
         await pause(pauseBetween);
       }
     }
