@@ -65,6 +65,15 @@ pub(super) fn with_progress_token(params: Option<&RawValue>, id: &Id) -> Result<
 
 /// Adds members to the object `_meta` of params. They replace members of the same names.
 pub(super) fn with_meta(params: Option<&RawValue>, added: BTreeMap<&str, &RawValue>) -> Result<Text, String> {
+    let text = params.map_or("{}", RawValue::get);
+    if let Some([None]) = json::members(text.as_bytes(), ["_meta"])
+        && let Some(rest) = text.strip_prefix('{')
+    {
+        // The params of most calls have no `_meta`. Then their text needs no other change.
+        let comma = if rest.trim_ascii_start().starts_with('}') { "" } else { "," };
+        let text = format!(r#"{{"_meta":{}{comma}{rest}"#, write_value(&added)?);
+        return RawValue::from_string(text).map_err(|error| error.to_string());
+    }
     let mut params = members_of(params)?;
     let mut meta = members_of(params.get("_meta").copied())?;
     meta.extend(added.into_iter().map(|(name, value)| (Cow::Borrowed(name), value)));
