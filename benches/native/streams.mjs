@@ -78,7 +78,7 @@ const smallEvent = (number) => {
   return `data: ${JSON.stringify({ jsonrpc: "2.0", method: "notifications/progress", params })}\n\n`;
 };
 
-/** Writes the streams of server-sent events. Returns the path of each stream, and the numbers of its events and lines. */
+/** Writes the streams of server-sent events. Returns the path, and the numbers of events and lines, of each stream. */
 export function writeEvents(folder) {
   mkdirSync(folder, { recursive: true });
   return Object.fromEntries(

@@ -15,10 +15,13 @@ use crate::worker;
 const CHUNK: usize = 64 * 1024;
 
 /// The minimum duration of a measurement.
-const MIN_DURATION: Duration = Duration::from_millis(60);
+const MIN_DURATION: Duration = Duration::from_millis(20);
 
-/// Answers commands. A command consists of the path of a stream, the number that `pass` must return: of events or of
-/// lines.
+/// The number of measurements for a command. The best one counts, because other programs only make the passes slower.
+const MEASUREMENTS: usize = 5;
+
+/// Answers commands. A command consists of the path of a stream, and the number of events or lines that `pass` must
+/// return.
 pub(crate) fn measure(pass: fn(&[u8]) -> Result<usize>) -> Result<()> {
     let mut loaded = (String::new(), Vec::new());
     worker::run(|words| {
@@ -27,14 +30,18 @@ pub(crate) fn measure(pass: fn(&[u8]) -> Result<usize>) -> Result<()> {
             loaded = ((*path).to_owned(), fs::read(path)?);
         }
         let expected: usize = expected.parse()?;
-        let start = Instant::now();
-        let mut bytes = 0;
-        while start.elapsed() < MIN_DURATION {
-            let found = pass(&loaded.1)?;
-            ensure!(found == expected, "the pass must find {expected}, got {found}");
-            bytes += loaded.1.len();
+        let mut best = 0.0_f64;
+        for _ in 0..MEASUREMENTS {
+            let start = Instant::now();
+            let mut bytes = 0;
+            while start.elapsed() < MIN_DURATION {
+                let found = pass(&loaded.1)?;
+                ensure!(found == expected, "the pass must find {expected}, got {found}");
+                bytes += loaded.1.len();
+            }
+            best = best.max(bytes as f64 / 1e6 / start.elapsed().as_secs_f64());
         }
-        Ok(json!({ "mbs": bytes as f64 / 1e6 / start.elapsed().as_secs_f64() }))
+        Ok(json!({ "mbs": best }))
     })
 }
 

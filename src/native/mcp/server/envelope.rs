@@ -8,6 +8,8 @@ use super::super::MODERN_VERSIONS;
 use super::{Level, errors};
 use crate::codec::json;
 use crate::error::{RpcError, invalid_params};
+use crate::message::Id;
+use crate::native::mcp_dialect;
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -21,6 +23,8 @@ pub(super) struct Envelope {
     pub(super) capabilities: Value,
     /// The least level of the log messages that the client wants.
     pub(super) level: Option<Level>,
+    /// The token for the progress of the request.
+    pub(super) progress_token: Option<Id>,
 }
 
 /// Returns whether a request belongs to the modern era.
@@ -47,12 +51,14 @@ fn read<T: DeserializeOwned>(member: &RawValue) -> Option<T> {
 impl Envelope {
     pub(super) fn read(params: Option<&RawValue>) -> Result<Self, RpcError> {
         let missing = |name| invalid_params(format!("params._meta must have the member {name}"));
-        let [version, capabilities, level] = meta(params, [VERSION, CAPABILITIES, LEVEL]).unwrap_or_default();
+        let names = [VERSION, CAPABILITIES, LEVEL, "progressToken"];
+        let [version, capabilities, level, token] = meta(params, names).unwrap_or_default();
         let version: String = version.and_then(read).ok_or_else(|| missing(VERSION))?;
         let capabilities: Map<String, Value> = capabilities.and_then(read).ok_or_else(|| missing(CAPABILITIES))?;
         if !MODERN_VERSIONS.contains(&&*version) {
             return Err(errors::unsupported_version(&version));
         }
-        Ok(Self { capabilities: Value::Object(capabilities), level: level.and_then(read) })
+        let progress_token = token.and_then(mcp_dialect::read_progress_token);
+        Ok(Self { capabilities: Value::Object(capabilities), level: level.and_then(read), progress_token })
     }
 }
