@@ -1,5 +1,5 @@
-// The benchmark of byte streams, WIPC, WebSockets and `portway tap`: `node benches/native/run.mjs --binary PATH
-// [--plan native|wipc|ws|tap] [--portway PATH] [--rounds N] [--quick] [--check]`. In each round, every library runs
+// The benchmark of byte streams, WIPC, WebSockets, `portway tap` and MCP: `node benches/native/run.mjs --binary PATH
+// [--plan native|wipc|ws|tap|mcp] [--portway PATH] [--rounds N] [--quick] [--check]`. In each round, every library runs
 // once, and each round starts with another library. Ratios compare results of the same round. The script prints a
 // summary, and writes all rounds to target/bench/PLAN.json.
 
@@ -10,7 +10,7 @@ import { parseArgs } from "node:util";
 import { ratio, quartiles, valuesOf } from "../statistics.mjs";
 import { formatNumber } from "../table.mjs";
 import { connectionCount } from "./matrix.mjs";
-import { writeStreams } from "./streams.mjs";
+import { writeEvents, writeStreams } from "./streams.mjs";
 import { CommandProcess, PortServer, Server, TapServer } from "./worker.mjs";
 
 const ROUNDS = 11;
@@ -32,10 +32,16 @@ const { values: options } = parseArgs({
   },
 });
 const roundsOption = options.rounds === undefined ? undefined : Number(options.rounds);
-const plans = { native: "./matrix.mjs", wipc: "./wipc-matrix.mjs", ws: "./ws-matrix.mjs", tap: "./tap-matrix.mjs" };
+const plans = {
+  native: "./matrix.mjs",
+  wipc: "./wipc-matrix.mjs",
+  ws: "./ws-matrix.mjs",
+  tap: "./tap-matrix.mjs",
+  mcp: "./mcp-matrix.mjs",
+};
 if (options.binary === undefined || !(options.plan in plans) || (roundsOption !== undefined && !(roundsOption >= 1))) {
   console.error(
-    "node benches/native/run.mjs --binary PATH [--plan native|wipc|ws|tap] [--portway PATH] [--rounds N] [--quick] [--check]",
+    "node benches/native/run.mjs --binary PATH [--plan native|wipc|ws|tap|mcp] [--portway PATH] [--rounds N] [--quick] [--check]",
   );
   process.exit(2);
 }
@@ -51,7 +57,8 @@ const end = () => {
 process.on("exit", end);
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(1));
 
-const streams = options.plan === "native" ? writeStreams(`${root}target/bench/streams`) : {};
+const writers = { native: writeStreams, mcp: writeEvents };
+const streams = writers[options.plan]?.(`${root}target/bench/streams`) ?? {};
 const started = Date.now();
 const report = {
   date: new Date().toISOString(),
@@ -90,7 +97,7 @@ async function measure(workload) {
   const runs = new Map();
   for (const library of participants) runs.set(library.id, await prepareLibrary(workload, library));
   // The first run of each library is not counted, because it also compiles code and allocates buffers.
-  if (!["hold", "idle"].includes(workload.part)) for (const run of runs.values()) await run();
+  if (!["hold", "idle", "streams"].includes(workload.part)) for (const run of runs.values()) await run();
   const results = Object.fromEntries(participants.map(({ id }) => [id, []]));
   for (let round = 0; round < rounds; round++) {
     const first = round % participants.length;
@@ -156,6 +163,21 @@ async function prepareLibrary({ part, stream, words, requests, connections, dept
     const [{ socket }, client] = [await server(portwayServer, "portway"), await commandProcess(library, "call", name)];
     return () => client.ask(socket, requests, depth);
   }
+  if (part === "http" || part === "stdio") {
+    const serverCommand = ["taskset", "--cpu-list", cores.server, options.binary, "serve", "stdio"];
+    const target = part === "stdio" ? serverCommand : [(await portServer(portwayServer, "http")).port];
+    const client = await commandProcess(library, "call", name);
+    return () => client.ask(...words, part, ...target);
+  }
+  if (part === "events") {
+    const child = await commandProcess(library, "events", name);
+    const { path, events, lines } = streams[stream];
+    return () => child.ask(path, name === "decode" ? events : lines);
+  }
+  if (part === "streams") {
+    const { port } = await portServer(portwayServer, "http");
+    return () => measureOpenStreams(library, name, port, connections);
+  }
   if (part === "rate") {
     const [{ port }, client] = [await portServer(library, name), await commandProcess(loadGenerator, "load")];
     return () => client.ask(port, requests, connections, depth, expected);
@@ -190,6 +212,22 @@ async function measureIdleMemory(child, address, count, expected) {
     ended.stop();
     running.delete(ended);
   }
+  return { bytes };
+}
+
+/**
+ * Measures the memory of a client per open stream. Some streams are opened before the measurement, because the first
+ * streams also allocate memory that all streams share.
+ */
+async function measureOpenStreams(library, name, port, count) {
+  const client = await commandProcess(library, "hold", name);
+  const few = count / 100;
+  await client.ask(port, few);
+  const before = client.memory();
+  await client.ask(port, count);
+  const bytes = (client.memory() - before) / (count - few);
+  client.stop();
+  running.delete(client);
   return { bytes };
 }
 
@@ -261,7 +299,7 @@ function versions() {
   const lock = readFileSync(`${root}Cargo.lock`, "utf8");
   const locked = (name) => new RegExp(`name = "${name}"\\nversion = "([^"]+)"`).exec(lock)?.[1];
   const { devDependencies } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
-  const crates = ["portway", "lsp-server", "async-lsp", "serde_json", "tungstenite", "jsonrpsee"];
+  const crates = ["portway", "lsp-server", "async-lsp", "serde_json", "tungstenite", "jsonrpsee", "rmcp"];
   const packages = ["vscode-jsonrpc", "rpc-websockets", "ws", "json-rpc-2.0"];
   return {
     node: process.versions.node,

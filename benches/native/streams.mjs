@@ -1,9 +1,12 @@
-// Creates the streams for the part "decode". The messages resemble those of an editor. All streams have about the same
-// length.
+// Creates the streams for the parts "decode" and "events". The messages resemble those of an editor. The streams of
+// a part have about the same length.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 
 const BYTES = 8_000_000;
+
+/** The length of a stream of server-sent events. Such a stream fits into the cache of a core, as received bytes do. */
+const EVENT_BYTES = 500_000;
 
 const frame = (message) => {
   const text = JSON.stringify({ jsonrpc: "2.0", ...message });
@@ -55,6 +58,37 @@ export function writeStreams(folder) {
       const path = `${folder}/${name}.bin`;
       writeFileSync(path, frames.join(""));
       return [name, { path, count: frames.length }];
+    }),
+  );
+}
+
+/** Returns an event with a response of 60 to 1 200 bytes, as a server with continued streams sends it. */
+const typicalEvent = (number) => {
+  const text = `the result of the call number ${number}, `.repeat(1 + (number % 17));
+  const message = { jsonrpc: "2.0", id: number, result: { content: [{ type: "text", text }], isError: false } };
+  return `event: message\nid: 0-${number}\ndata: ${JSON.stringify(message)}\n\n`;
+};
+
+/** Returns the same event with CRLF as the end of each line, as servers in Python send it. */
+const crlfEvent = (number) => typicalEvent(number).replaceAll("\n", "\r\n");
+
+/** Returns an event with a progress notification. */
+const smallEvent = (number) => {
+  const params = { progressToken: 1, progress: number };
+  return `data: ${JSON.stringify({ jsonrpc: "2.0", method: "notifications/progress", params })}\n\n`;
+};
+
+/** Writes the streams of server-sent events. Returns the path, and the numbers of events and lines, of each stream. */
+export function writeEvents(folder) {
+  mkdirSync(folder, { recursive: true });
+  return Object.fromEntries(
+    Object.entries({ typical: typicalEvent, crlf: crlfEvent, small: smallEvent }).map(([name, make]) => {
+      const events = [];
+      for (let bytes = 0; bytes < EVENT_BYTES; bytes += events.at(-1).length) events.push(make(events.length + 1));
+      const path = `${folder}/events-${name}.txt`;
+      const text = events.join("");
+      writeFileSync(path, text);
+      return [name, { path, events: events.length, lines: text.split("\n").length - 1 }];
     }),
   );
 }

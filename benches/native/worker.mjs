@@ -42,6 +42,10 @@ export class CommandProcess {
     return JSON.parse(value);
   }
 
+  memory() {
+    return residentBytes(this.process);
+  }
+
   stop() {
     this.process.kill();
   }
@@ -86,10 +90,6 @@ export class PortServer extends CommandProcess {
   async ready() {
     this.port = (await this.ask()).port;
     return this;
-  }
-
-  memory() {
-    return residentBytes(this.process);
   }
 }
 

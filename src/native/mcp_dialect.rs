@@ -69,15 +69,24 @@ pub(super) fn object_result(result: Text) -> Result<Text, RpcError> {
 
 /// Adds `_meta.progressToken` to params. The token is the id of the call.
 pub(super) fn with_progress_token(params: Option<&RawValue>, id: &Id) -> Result<Text, CallError> {
-    let token = write_value(&id.to_call()).map_err(CallError::Params)?;
-    with_meta(params, BTreeMap::from([("progressToken", &*token)])).map_err(CallError::Params)
+    let added = write_value(&BTreeMap::from([("progressToken", id.to_call())])).map_err(CallError::Params)?;
+    with_meta(params, &added).map_err(CallError::Params)
 }
 
-/// Adds members to the object `_meta` of params. They replace members of the same names.
-pub(super) fn with_meta(params: Option<&RawValue>, added: BTreeMap<&str, &RawValue>) -> Result<Text, String> {
+/// Adds the members of an object to the object `_meta` of params. They replace members of the same names.
+pub(super) fn with_meta(params: Option<&RawValue>, added: &RawValue) -> Result<Text, String> {
+    let text = params.map_or("{}", RawValue::get);
+    if let Some([None]) = json::members(text.as_bytes(), ["_meta"])
+        && let Some(rest) = text.strip_prefix('{')
+    {
+        // The params of most calls have no `_meta`. Then their text needs no other change.
+        let comma = if rest.trim_ascii_start().starts_with('}') { "" } else { "," };
+        let text = format!(r#"{{"_meta":{added}{comma}{rest}"#);
+        return RawValue::from_string(text).map_err(|error| error.to_string());
+    }
     let mut params = members_of(params)?;
     let mut meta = members_of(params.get("_meta").copied())?;
-    meta.extend(added.into_iter().map(|(name, value)| (Cow::Borrowed(name), value)));
+    meta.extend(members_of(Some(added))?);
     let meta = write_value(&meta)?;
     params.insert("_meta".into(), &meta);
     write_value(&params)
@@ -109,7 +118,12 @@ fn members_of(object: Option<&RawValue>) -> Result<BTreeMap<Cow<'_, str>, &RawVa
 pub(super) fn progress_token(params: Option<&RawValue>) -> Option<Id> {
     let [meta] = json::members(params?.get().as_bytes(), ["_meta"])?;
     let [token] = json::members(meta?.get().as_bytes(), ["progressToken"])?;
-    Text::read_id(token?).filter(|token| *token != Id::Null)
+    read_progress_token(token?)
+}
+
+/// Returns a token for progress, or `None` if it is null or not an id.
+pub(super) fn read_progress_token(token: &RawValue) -> Option<Id> {
+    Text::read_id(token).filter(|token| *token != Id::Null)
 }
 
 /// Returns the params of a progress notification for a value that a handler reports: a number, or an object with the

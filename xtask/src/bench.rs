@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: compares the calls of Portway with a bare `postMessage` and with other libraries.
 //! `--only native`, `--only wipc` and `--only ws` compare Portway with other libraries on byte streams, WIPC frames and
-//! WebSockets. `--only tap` measures the cost of `portway tap`, and `--only inspector` measures the page of the
-//! inspector. `--only kaiak` measures `kaiak`.
+//! WebSockets. `--only mcp` compares the client of MCP with the official SDKs. `--only tap` measures the cost of
+//! `portway tap`, and `--only inspector` measures the page of the inspector. `--only kaiak` measures `kaiak`.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -14,6 +14,7 @@ use crate::build;
 use crate::environment::Environment;
 use crate::inspector;
 use crate::kaiak_bench;
+use crate::npm;
 use crate::process::{clear, replace_process, run_ok, step};
 use crate::setup::Setup;
 use crate::toolchain::cargo;
@@ -34,6 +35,9 @@ const WEBSOCKET: &str = "ws";
 /// The workload of `portway tap`.
 const TAP: &str = "tap";
 
+/// The workload of clients of MCP.
+const MCP: &str = "mcp";
+
 /// The workload of the page of the inspector.
 const INSPECTOR: &str = "inspector";
 
@@ -43,7 +47,7 @@ const INSPECTOR_SCRIPT: &str = "benches/inspector/run.mjs";
 /// The workload of `kaiak`.
 const KAIAK: &str = "kaiak";
 
-/// The script of the workloads `native`, `wipc`, `ws` and `tap`. This script starts a program in Rust.
+/// The script of the workloads `native`, `wipc`, `ws`, `tap` and `mcp`. This script starts a program in Rust.
 const NATIVE_SCRIPT: &str = "benches/native/run.mjs";
 
 /// The package of the program that [`NATIVE_SCRIPT`] starts for the workloads `native`, `wipc` and `tap`.
@@ -51,6 +55,9 @@ const NATIVE_PACKAGE: &str = "native-bench";
 
 /// The package of the program that [`NATIVE_SCRIPT`] starts for the workload `ws`.
 const WEBSOCKET_PACKAGE: &str = "websocket-bench";
+
+/// The package of the program that [`NATIVE_SCRIPT`] starts for the workload `mcp`.
+const MCP_PACKAGE: &str = "mcp-bench";
 
 /// The package of the wasm module that decodes WIPC frames.
 const WIPC_PACKAGE: &str = "wipc-bench";
@@ -61,7 +68,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value = "chromium")]
     engine: Engine,
     /// Run only these workloads, by their letters or names, such as A,B,loopback. These workloads cannot be combined
-    /// with others: native, wipc, ws, tap, inspector and kaiak
+    /// with others: native, wipc, ws, tap, mcp, inspector and kaiak
     #[arg(long, value_name = "WORKLOADS")]
     only: Option<String>,
     /// Run only at these boundaries, such as worker,frame
@@ -101,12 +108,16 @@ fn build_rust(setup: &Setup) -> Result<()> {
     Ok(())
 }
 
-/// Runs the workload `plan`: `native`, `wipc`, `ws` or `tap`. Only `ws` requires a browser.
+/// Runs the workload `plan`: `native`, `wipc`, `ws`, `tap` or `mcp`. Only `ws` requires a browser.
 fn run_native(setup: &Setup, plan: &str, arguments: &Arguments) -> Result<bool> {
     let workspace = &setup.workspace;
     let log = workspace.log("bench-native");
     clear(&log)?;
-    let package = if plan == WEBSOCKET { WEBSOCKET_PACKAGE } else { NATIVE_PACKAGE };
+    let package = match plan {
+        WEBSOCKET => WEBSOCKET_PACKAGE,
+        MCP => MCP_PACKAGE,
+        _ => NATIVE_PACKAGE,
+    };
     let mut cargo = Environment::default().command(&cargo().to_string_lossy(), &workspace.root)?;
     cargo.args(["build", "--quiet", "--release", "--package", package]);
     if plan == TAP {
@@ -123,6 +134,9 @@ fn run_native(setup: &Setup, plan: &str, arguments: &Arguments) -> Result<bool> 
         build::run(setup)?;
         let browser = setup.browser(Engine::Chromium);
         browser.map_err(|missing| anyhow::anyhow!("chromium is missing: {missing}"))?.for_scripts(node)
+    } else if plan == MCP {
+        // The official client is one of the packages of the suite `peers`.
+        node.with("PORTWAY_PEERS", npm::peers(workspace, &setup.cache)?)
     } else {
         node
     };
@@ -160,7 +174,7 @@ fn add_options(command: &mut Command, arguments: &Arguments) {
 }
 
 pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
-    let must_be_alone = |word: &&str| [NATIVE, WIPC, WEBSOCKET, TAP, INSPECTOR, KAIAK].contains(word);
+    let must_be_alone = |word: &&str| [NATIVE, WIPC, WEBSOCKET, TAP, MCP, INSPECTOR, KAIAK].contains(word);
     match arguments.only.as_deref() {
         Some(INSPECTOR) => return run_inspector(setup, arguments),
         Some(KAIAK) => return kaiak_bench::run(setup, arguments.rounds, arguments.check),

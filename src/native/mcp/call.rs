@@ -15,6 +15,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::client::Client;
 use super::updates::Queue;
 use super::{Era, Error, member};
+use crate::codec::json;
 use crate::error::{CallError, method_not_found};
 use crate::json_value::{Text, read_result};
 use crate::native::limits::MAX_MCP_ROUNDS;
@@ -150,8 +151,9 @@ fn result_type(era: Era, result: &RawValue) -> Option<String> {
     match era {
         Era::Legacy => None,
         Era::Modern => {
-            let name = member::<Text>(result, "resultType")?;
-            Some(serde_json::from_str(name.get()).unwrap_or_else(|_| name.get().into()))
+            let [name] = json::members(result.get().as_bytes(), ["resultType"])?;
+            let name = name?.get();
+            Some(serde_json::from_str(name).unwrap_or_else(|_| name.into()))
         }
     }
 }

@@ -197,11 +197,9 @@ impl Client {
 
     /// Returns the params of a request. In the modern era, they have the `_meta` of the client.
     pub(super) fn request_params(&self, params: Option<&RawValue>) -> Result<Option<Text>, Error> {
-        let meta = &self.0.server.meta;
-        if meta.is_empty() {
-            return Ok(params.map(ToOwned::to_owned));
+        match &self.0.server.meta {
+            None => Ok(params.map(ToOwned::to_owned)),
+            Some(meta) => Ok(Some(mcp_dialect::with_meta(params, meta).map_err(CallError::Params)?)),
         }
-        let added = meta.iter().map(|(name, value)| (*name, &**value)).collect();
-        Ok(Some(mcp_dialect::with_meta(params, added).map_err(CallError::Params)?))
     }
 }

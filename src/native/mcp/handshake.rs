@@ -4,7 +4,6 @@
 use core::pin::{Pin, pin};
 use core::task::Poll;
 use core::time::Duration;
-use std::collections::BTreeMap;
 use std::future::{Future, IntoFuture, pending, poll_fn};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,8 +46,8 @@ pub(super) struct Server {
     pub(super) version: &'static str,
     /// The result of `initialize` or of `server/discover`.
     pub(super) result: Option<Text>,
-    /// The members of `_meta` in each request. There are none in the legacy era.
-    pub(super) meta: BTreeMap<&'static str, Text>,
+    /// The object `_meta` in each request. `None` in the legacy era.
+    pub(super) meta: Option<Text>,
 }
 
 /// The code of the latest error with the id null. Such an error may be the response to a request of the handshake.
@@ -167,8 +166,8 @@ impl Handshake {
                 }
                 State::Settled(era, version) => {
                     let meta = match era {
-                        Era::Legacy => BTreeMap::new(),
-                        Era::Modern => self.meta(version)?,
+                        Era::Legacy => None,
+                        Era::Modern => Some(self.meta(version)?),
                     };
                     if era == Era::Legacy {
                         self.link.client.notify("notifications/initialized", &())?;
@@ -180,15 +179,14 @@ impl Handshake {
         }
     }
 
-    /// Returns the members of `_meta` in the requests of the modern era.
-    fn meta(&self, version: &str) -> Result<BTreeMap<&'static str, Text>, Error> {
-        let texts = [
-            ("io.modelcontextprotocol/protocolVersion", to_raw_value(version)),
-            ("io.modelcontextprotocol/clientInfo", to_raw_value(&self.options.client_info)),
-            ("io.modelcontextprotocol/clientCapabilities", to_raw_value(&self.options.sent_capabilities())),
-        ];
-        let texts = texts.into_iter().map(|(name, text)| Ok((name, text?)));
-        Ok(texts.collect::<serde_json::Result<_>>().map_err(|error| CallError::Params(error.to_string()))?)
+    /// Returns the object `_meta` in the requests of the modern era.
+    fn meta(&self, version: &str) -> Result<Text, Error> {
+        let members = json!({
+            "io.modelcontextprotocol/protocolVersion": version,
+            "io.modelcontextprotocol/clientInfo": self.options.client_info,
+            "io.modelcontextprotocol/clientCapabilities": self.options.sent_capabilities(),
+        });
+        Ok(to_raw_value(&members).map_err(|error| CallError::Params(error.to_string()))?)
     }
 
     /// Sends `server/discover`, and waits for the response. The call remains pending after the timeout.

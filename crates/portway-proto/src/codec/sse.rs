@@ -112,10 +112,13 @@ pub struct Decoder {
     /// The beginning of the last event that was too large.
     beginning: Beginning,
     /// The value of the latest field `id` of the incomplete event, if `has_new_id` is true.
-    id: String,
+    id: Vec<u8>,
     has_new_id: bool,
-    last_event_id: String,
+    /// The bytes are UTF-8.
+    last_event_id: Vec<u8>,
     retry_ms: Option<u64>,
+    /// Whether the next byte is the first byte of an event.
+    is_between_events: bool,
 }
 
 /// The data of an event, if at least one field `data` was received.
@@ -160,10 +163,11 @@ impl Decoder {
             returned: Data::new(),
             returned_name: String::new(),
             beginning: Beginning::new(),
-            id: String::new(),
+            id: Vec::new(),
             has_new_id: false,
-            last_event_id: String::new(),
+            last_event_id: Vec::new(),
             retry_ms: None,
+            is_between_events: false,
         }
     }
 
@@ -171,7 +175,7 @@ impl Decoder {
     /// this id as the header `Last-Event-ID`.
     #[must_use]
     pub fn last_event_id(&self) -> &str {
-        &self.last_event_id
+        str::from_utf8(&self.last_event_id).unwrap_or_default()
     }
 
     /// Returns the value of the latest field `retry`: the time before the client connects again, in milliseconds.
@@ -186,13 +190,22 @@ impl Decoder {
     #[must_use]
     pub fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Option<Event<'a>> {
         self.returned.clear();
+        if self.is_between_events && !input.is_empty() {
+            self.skip_line_feed(input);
+            if let Some(event) = WholeEvent::read(input, self.max_data_bytes, self.max_value_bytes) {
+                *input = event.rest;
+                if let Some(id) = event.id {
+                    id.clone_into(&mut self.last_event_id);
+                }
+                return Some(Event::Message { name: event.name, data: event.data });
+            }
+        }
         self.skip_byte_order_mark(input);
         // The only line of data, if it is in `input`. All other data is in `self.data`.
         let mut borrowed: Option<&'i [u8]> = None;
         while !input.is_empty() {
-            if mem::take(&mut self.is_after_return) {
-                *input = input.strip_prefix(b"\n").unwrap_or(input);
-            }
+            self.skip_line_feed(input);
+            self.is_between_events = false;
             let end = memchr2(b'\n', b'\r', input);
             let (piece, rest) = input.split_at(end.unwrap_or(input.len()));
             *input = rest.get(1..).unwrap_or_default();
@@ -201,6 +214,7 @@ impl Decoder {
             if self.line.is_empty() && is_complete && !self.skips_line {
                 match split_field(piece) {
                     _ if piece.is_empty() => {
+                        self.is_between_events = true;
                         if self.end_event(borrowed.is_some()) {
                             return Some(self.returned_event(borrowed));
                         }
@@ -225,6 +239,13 @@ impl Decoder {
         }
         self.copy(borrowed);
         None
+    }
+
+    /// Skips an LF that belongs to the CR before it.
+    fn skip_line_feed(&mut self, input: &mut &[u8]) {
+        if mem::take(&mut self.is_after_return) {
+            *input = input.strip_prefix(b"\n").unwrap_or(input);
+        }
     }
 
     /// Skips a byte order mark at the beginning of the stream. The mark may arrive in pieces.
@@ -347,7 +368,7 @@ impl Decoder {
             }
             b"id" => {
                 if let Some(text) = text().filter(|text| !text.contains('\0')) {
-                    text.clone_into(&mut self.id);
+                    text.as_bytes().clone_into(&mut self.id);
                     self.has_new_id = true;
                 }
             }
@@ -381,6 +402,60 @@ impl Decoder {
         let name = if self.returned_name.is_empty() { DEFAULT_NAME } else { &self.returned_name };
         Event::Message { name, data: borrowed.unwrap_or_else(|| self.returned.bytes()) }
     }
+}
+
+/// An event of the common form: one line of data, and before it names and ids. Each line ends with LF or CRLF, and each
+/// field has a space after its colon. Such an event is decoded without the state of the decoder.
+struct WholeEvent<'i> {
+    name: &'i str,
+    /// The id, which is ASCII.
+    id: Option<&'i [u8]>,
+    data: &'i [u8],
+    /// The input after the event.
+    rest: &'i [u8],
+}
+
+impl<'i> WholeEvent<'i> {
+    /// Reads the first event of `input`. Returns `None` if the event is incomplete or has another form.
+    #[inline]
+    fn read(input: &'i [u8], max_data_bytes: usize, max_value_bytes: usize) -> Option<Self> {
+        let (mut name, mut id, mut rest) = (DEFAULT_NAME, None, input);
+        let line = loop {
+            if let Some(line) = rest.strip_prefix(b"data: ") {
+                break line;
+            }
+            if let Some(line) = rest.strip_prefix(b"id: ") {
+                let (value, after) = short_value(line, max_value_bytes)?;
+                (id, rest) = (Some(value), after);
+            } else if let Some(after) = rest.strip_prefix(b"event: message").and_then(after_line_end)
+                && DEFAULT_NAME.len() <= max_value_bytes
+            {
+                (name, rest) = (DEFAULT_NAME, after);
+            } else {
+                let (value, after) = short_value(rest.strip_prefix(b"event: ")?, max_value_bytes)?;
+                (name, rest) = (str::from_utf8(value).ok().filter(|name| !name.is_empty())?, after);
+            }
+        };
+        let end = memchr2(b'\n', b'\r', line)?;
+        let (data, after) = line.split_at_checked(end)?;
+        let rest = after.strip_prefix(b"\n\n").or_else(|| after.strip_prefix(b"\r\n\r\n"))?;
+        (data.len() <= max_data_bytes).then_some(Self { name, id, data, rest })
+    }
+}
+
+/// Returns a value of printable ASCII, and the bytes after its line.
+#[inline]
+fn short_value(line: &[u8], max_bytes: usize) -> Option<(&[u8], &[u8])> {
+    let end = line.iter().position(|byte| !matches!(byte, b' '..=b'~'))?;
+    let (value, after) = line.split_at_checked(end)?;
+    let after = after_line_end(after)?;
+    (value.len() <= max_bytes).then_some((value, after))
+}
+
+/// Returns the bytes after an LF or a CRLF.
+#[inline]
+fn after_line_end(bytes: &[u8]) -> Option<&[u8]> {
+    bytes.strip_prefix(b"\n").or_else(|| bytes.strip_prefix(b"\r\n"))
 }
 
 /// Splits a line into its field and value. A line without a colon is a field with an empty value. A comment has an

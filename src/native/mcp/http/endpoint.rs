@@ -166,7 +166,8 @@ impl Endpoint {
         let session = self.session();
         let mut reply = self.post(message).await?;
         if reply.head.status == StatusCode::NOT_FOUND && session.id.is_some() && message.version.is_none() {
-            self.renew(&session).await?;
+            // The future is large, and rarely needed. The task of each open stream would contain it.
+            Box::pin(self.renew(&session)).await?;
             reply = self.post(message).await?;
         }
         let text = self.response(message, reply).await?;

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::Request;
 use hyper::body::{Body, Incoming};
 use hyper::client::conn::http1::{Builder, SendRequest};
 use hyper::http::response::Parts;
+use hyper::{HeaderMap, Request};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -105,7 +105,11 @@ impl Pool {
             stream.set_nodelay(true)?;
             match &self.tls {
                 None => handshake(stream).await,
-                Some(config) => handshake(tls::connect(Arc::clone(config), &self.url.host, stream).await?).await,
+                // This future is large. The task of each open stream would contain it.
+                Some(config) => {
+                    let connected = tls::connect(Arc::clone(config), &self.url.host, stream);
+                    Box::pin(async { handshake(connected.await?).await }).await
+                }
             }
         });
         connected.await.unwrap_or_else(|_| {
@@ -149,6 +153,11 @@ impl Reply {
     pub(super) fn is_of_type(&self, media_type: &str) -> bool {
         let value = self.header("content-type").unwrap_or_default();
         value.split(';').next().is_some_and(|value| value.trim().eq_ignore_ascii_case(media_type))
+    }
+
+    /// Drops the headers. Their values refer to the buffer of 8 KiB into which they were received.
+    pub(super) fn release_headers(&mut self) {
+        self.head.headers = HeaderMap::new();
     }
 
     /// Returns the next bytes of the body, or `None` at its end. At the end, the connection can be used again.

@@ -57,7 +57,7 @@ impl Endpoint {
                 return Err(read.err().unwrap_or_else(|| HttpFailure::new("the stream ended before the response")));
             }
             sleep(position.delay()).await;
-            match self.get(&position).await {
+            match Box::pin(self.get(&position)).await {
                 Ok(next) if is_stream(&next) => reply = Some(next),
                 Ok(refused) => return Err(status_failure(&refused)),
                 Err(_) => position.empty_streams += 1,
@@ -100,6 +100,7 @@ impl Endpoint {
         mut reply: Reply,
         position: &mut Position,
     ) -> Result<Option<Vec<u8>>, HttpFailure> {
+        reply.release_headers();
         let limits = self.limits();
         let mut decoder = Decoder::new(&limits);
         position.empty_streams += 1;

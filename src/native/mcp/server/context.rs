@@ -82,7 +82,10 @@ pub(super) struct Exchange {
 
 impl Exchange {
     pub(super) fn new(id: Id, params: Option<Text>, caller: Caller, outlet: Arc<dyn Outlet>) -> Self {
-        let progress_token = mcp_dialect::progress_token(params.as_deref());
+        let progress_token = match &caller {
+            Caller::Legacy(_) => mcp_dialect::progress_token(params.as_deref()),
+            Caller::Modern(envelope) => envelope.progress_token.clone(),
+        };
         let cancel_token = Arc::default();
         Self { id, params, caller, outlet, identity: None, progress_token, cancel_token, input: Mutex::default() }
     }
