@@ -1,7 +1,7 @@
 //! A router of axum that hands its WebSockets to Portway, in two ways.
 //!
-//! `cargo run --example axum-server --features websocket` starts the server. Then
-//! `portway call --ws ws://127.0.0.1:8080/upgraded add '[1, 2]'` calls it.
+//! `cargo run --example axum-server --features websocket` starts the server. During its run,
+//! `portway call --ws ws://127.0.0.1:8080/upgraded add '[1, 2]'` calls its method `add`.
 
 use std::convert::Infallible;
 

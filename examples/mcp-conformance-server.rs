@@ -161,7 +161,7 @@ fn add_messages(server: &Server) -> Result<(), Error> {
     Ok(())
 }
 
-/// Adds the tools that ask the client, in both eras.
+/// Adds the tools that ask the client for input, in both eras.
 fn add_questions(server: &Server) -> Result<(), Error> {
     let defaults = json!({ "message": "Please confirm", "requestedSchema": { "type": "object", "properties": {
         "name": { "type": "string", "default": "John Doe" },

@@ -10,7 +10,7 @@ use portway::RpcError;
 use portway::mcp::{Client, Options};
 use serde_json::{Map, Value, json};
 
-/// Answers a request for input with the default of each member, as a form does whose fields are not changed.
+/// Answers a request for input with the default of each member, like a form that is sent without changes.
 async fn accept_defaults(params: Value) -> Result<Value, RpcError> {
     let properties = params["requestedSchema"]["properties"].as_object().cloned().unwrap_or_default();
     let default = |(name, schema): (String, Value)| Some((name, schema.get("default")?.clone()));
@@ -18,7 +18,7 @@ async fn accept_defaults(params: Value) -> Result<Value, RpcError> {
     Ok(json!({ "action": "accept", "content": content }))
 }
 
-/// Returns an argument for a parameter without a given value.
+/// Returns an argument of the type in the schema of a parameter.
 fn argument(schema: &Value) -> Value {
     match schema["type"].as_str() {
         Some("integer" | "number") => json!(1),
@@ -27,7 +27,7 @@ fn argument(schema: &Value) -> Value {
     }
 }
 
-/// Returns the calls of a scenario: those that the suite names, or one call of each tool.
+/// Returns the calls of a scenario: the calls that the suite names, or else one call of each tool.
 fn calls(tools: &[Value]) -> Vec<Value> {
     let context: Value =
         env::var("MCP_CONFORMANCE_CONTEXT").ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();

@@ -21,7 +21,7 @@ thread_local! {
 pub(crate) type Text = Box<RawValue>;
 
 /// Deserializes the params of a handler. Treats omitted params as null. To send no params, some peers write null, `{}`
-/// or `[]`. If the type does not accept the form that the peer has written, this function tries the two other forms.
+/// or `[]`. If the type does not accept the form of the peer, this function tries the two other forms.
 pub(crate) fn read_params<P: DeserializeOwned>(params: Option<&RawValue>) -> Result<P, String> {
     let text = params.map_or("null", RawValue::get);
     serde_json::from_str(text).or_else(|problem| {
@@ -81,7 +81,8 @@ fn write_text(value: &(impl Serialize + ?Sized)) -> serde_json::Result<Text> {
 
 /// Serializes a value to a buffer of the thread, and passes the text to `read`.
 fn with_text<T>(value: &(impl Serialize + ?Sized), read: impl FnOnce(&RawValue) -> T) -> serde_json::Result<T> {
-    // While the buffer is taken, `Serialize` may call this function again, which then uses a new buffer.
+    // An implementation of `Serialize` may call this function again. The inner call uses a new buffer, because this
+    // call has taken the buffer of the thread.
     let mut buffer = BUFFER.take();
     buffer.clear();
     let returned = serde_json::to_writer(&mut buffer, value).and_then(|()| {

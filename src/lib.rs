@@ -48,10 +48,11 @@
 //!   *Enabled by default.*
 //! - **`mcp`**: a client and a server of the Model Context Protocol over standard streams, and the profile of their
 //!   links, on Unix and Windows.
-//! - **`mcp-http`**: the same over Streamable HTTP, with TLS for clients.
+//! - **`mcp-http`**: the client and the server of `mcp` over Streamable HTTP, with TLS for clients.
 //! - **`websocket`**: `Transport::websocket` and `Listener::websocket`, with TLS for clients, on Unix and Windows.
 //! - **`browser`**: clients and servers over windows, workers and ports, in browsers. *Enabled by default.*
-//! - **`codec`**: in browsers, the codecs of bytes and text, and WIPC. On other targets, they are always available.
+//! - **`codec`**: in browsers, the codecs of bytes and text, and WIPC. On other targets, these codecs and WIPC are always
+//!   available.
 //!
 //! Each feature has an effect only on the targets that its entry names.
 //!

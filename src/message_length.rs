@@ -65,10 +65,10 @@ pub(crate) fn check_outcome(id: &Id, outcome: Result<Text, RpcError>, max_bytes:
     }
 }
 
-/// Encodes a message into `text`, whose previous content is removed. If the message is longer than `max_bytes`, an
-/// error about the length replaces its longest results and errors. Results and errors that are shorter than this error
-/// are not replaced. Returns whether the message may be sent. Returns true for responses, because the peer waits for
-/// them, and false for a request or notification that is too long.
+/// Encodes a message into `text`, whose previous content is removed. If the message is longer than `max_bytes`,
+/// replaces its longest results and errors with an error about the length. Results and errors that are shorter than
+/// that error are not replaced. Returns false if the message must not be sent: a request or notification that is too
+/// long. Responses are always sent, because the peer waits for them.
 pub(crate) fn encode_within(outgoing: &mut Outgoing<Text>, max_bytes: usize, text: &mut String) -> bool {
     text.clear();
     json::encode_into(outgoing, text);

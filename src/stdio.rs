@@ -1,12 +1,12 @@
 //! Standard input, output and error of this process. These streams also support non-blocking descriptors.
 //!
 //! `O_NONBLOCK` is a flag of the open file description, which processes share (POSIX.1-2024, `open`). So another
-//! process can set the flag at any time. For example, Node sets the flag when a script uses `process.stdin`. Reads and
-//! writes of `std::io` then fail with [`io::ErrorKind::WouldBlock`]. After such an error, `write_all` does not report
-//! the number of written bytes.
+//! process can set the flag at any time. For example, Node sets the flag when a script uses `process.stdin`. While the
+//! flag is set, reads and writes of `std::io` may fail with [`io::ErrorKind::WouldBlock`]. After such an error,
+//! `write_all` does not report the number of written bytes.
 //!
 //! The streams of this module wait with `poll(2)` until the descriptor is ready, and then continue. They lose no bytes.
-//! They do not change the flag, because other processes use it, too.
+//! They do not change the flag, because other processes also use it.
 //!
 //! # Platforms
 //! Targets other than Unix have no such flag. On these targets, the streams use `std::io` directly.

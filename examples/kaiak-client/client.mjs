@@ -71,18 +71,18 @@ if (!incidents.length) {
 const { reader, writer } = await openStreams().catch((error) => fail(`cannot reach the server: ${error.message}`));
 const connection = createMessageConnection(new StreamMessageReader(reader), new StreamMessageWriter(writer));
 let isDone = false;
-/** Ends the client if the server has ended: an open request gets no response. */
+/** Ends the client if the server has ended, because an open request would get no response. */
 const onEnd = () => isDone || fail("the server has ended before its response");
 connection.onClose(onEnd);
 connection.onError(onEnd);
 
-/** Runs one of the three commands. */
+/** Runs a command of `kaiak serve`. */
 const execute = (command, argument) =>
   connection.sendRequest("workspace/executeCommand", { command, arguments: [argument] });
 
 const handlers = {
   progress: ({ percentage, description }) => console.log(`${percentage} % ${description}`),
-  // The whole text follows its parts.
+  // A part of a text is not printed, because the whole text follows its parts.
   ai_response: ({ text, partial }) => partial || console.log(text),
   tool_call: ({ tool_name, operation, status, result }) =>
     console.log(`[${tool_name}] ${operation}: ${status}${result?.error ? `: ${result.error}` : ""}`),
@@ -121,7 +121,7 @@ const session_id = randomUUID();
 process.on("SIGINT", () => {
   isDone = true;
   process.exitCode = 130;
-  // In a terminal, a server that is a child of this client receives the signal, too, and may end first.
+  // In a terminal, a server that is a child of this client also receives the signal, and may end first.
   connection.onClose(() => process.exit());
   execute("kaiak/delete_session", { session_id, force: true }).finally(() => process.exit());
 });

@@ -44,8 +44,8 @@ async function begin() {
 }
 
 /**
- * Sends the text of the editor. If the page is not connected, the returned promise rejects. Then `begin` sends the new
- * text after the next connection.
+ * Sends the text of the editor. If the page is not connected, the returned promise rejects. In this case, `begin` sends
+ * the new text on the next connection.
  */
 async function change() {
   version += 1;

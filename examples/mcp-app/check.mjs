@@ -11,7 +11,7 @@ const pageFile = new URL("index.html", import.meta.url);
 await buildView();
 
 await report({
-  async "the view calls a tool of a host that listens late, stops a call, and ends"() {
+  async "the view calls a tool although the host listens late, then stops a call, and is closed"() {
     await inPage(pageFile, async (page, waitForText) => {
       const view = page.frameLocator("#view");
       const waitInView = (selector, hasText) => view.locator(selector, { hasText }).waitFor({ timeout: 30_000 });
@@ -49,7 +49,7 @@ await report({
     });
   },
 
-  async "without portway/early, the host receives nothing of the view"() {
+  async "without portway/early, the host receives no message of the view"() {
     await inPage(pageFile, async (page, waitForText) => {
       const source = await readFile(new URL("host.js", import.meta.url), "utf8");
       assert.ok(source.includes(EARLY));

@@ -47,7 +47,9 @@ view
   .method("ui/update-model-context", ({ content: [{ text }] }) => log(`ui/update-model-context: ${text}`));
 element("state").textContent = "The host listens.";
 
-/** Sends the view the arguments and the result of the tool. A host must not do this before the view is initialized. */
+/**
+ * Sends the view the arguments and the result of the tool. A host must not send them before the view is initialized.
+ */
 async function showTool() {
   element("state").textContent = "The view is initialized.";
   element("close").disabled = false;
@@ -65,7 +67,7 @@ async function close() {
   element("state").textContent = "The view is closed.";
 }
 
-/** Stands for the work of a host that keeps it from listening at once. */
+/** Stands for work that delays a host, so that the host listens late. */
 function otherWork() {
   return new Promise((resolve) => setTimeout(resolve, 1_000));
 }

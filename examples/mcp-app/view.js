@@ -5,7 +5,8 @@ import init, { JSONRPCPeer, windowTransport } from "portway/inline";
 const element = (id) => document.getElementById(id);
 
 await init();
-// A view does not know the origin of its host, so it accepts any origin. It still accepts only messages of its parent.
+// A view does not know the origin of its host, so it accepts any origin. But it accepts only messages of its parent
+// window.
 const host = new JSONRPCPeer(windowTransport(parent, { origin: "*" }), { dialect: "mcp" });
 let controller;
 
@@ -38,7 +39,7 @@ async function count() {
       { signal: controller.signal, timeout: 60_000, onProgress: showProgress },
     );
     showResult(result);
-    // The model of the host learns the new result. The result of this request is empty.
+    // Adds the new result to the context of the host's model. The response is empty.
     await host.request("ui/update-model-context", { content: result.content });
   } catch (error) {
     element("result").textContent = error.message;

@@ -21,7 +21,7 @@ const MAX_TIMEOUT_MS: f64 = 9e15;
 /// A call, as a future of its result. [`Client::call`](crate::Client::call) creates it.
 ///
 /// The request is sent on the first poll, or by [`Call::start`]. A pending call is cancelled when it is dropped, and
-/// when it times out. The peer then receives the notification `$/cancelRequest`.
+/// when it times out. In both cases, the peer receives the notification `$/cancelRequest`.
 ///
 /// ```no_run
 /// # use core::time::Duration;

@@ -37,8 +37,8 @@ const PEER_DIED: u32 = 13;
 
 /// Calls methods of the peer.
 ///
-/// Clones share one client. The client is destroyed when the last clone is dropped, or by [`Client::destroy`]. The
-/// pending calls then end with [`CallError::Destroyed`].
+/// Clones share one client. The client is destroyed when the last clone is dropped, or by [`Client::destroy`]. When the
+/// client is destroyed, its pending calls end with [`CallError::Destroyed`].
 ///
 /// ```no_run
 /// use portway::{CallError, Client, Transport};
@@ -180,7 +180,7 @@ impl Drop for SharedClient {
 #[derive(Debug)]
 pub(super) struct ClientHandle {
     role: ClientRole,
-    /// The maximum number of visits to read a value from the peer: [`Limits::conversion_visits`](crate::Limits).
+    /// The maximum number of visits for reading a value from the peer: [`Limits::conversion_visits`](crate::Limits).
     pub(super) max_visits: usize,
     /// This list is not borrowed while JavaScript, a waker or the drop of a waker runs, because their code may use the
     /// list.

@@ -30,7 +30,8 @@ pub struct Connect {
     on_lost: Box<dyn Fn(CallError)>,
 }
 
-/// The callbacks for the start and the end of each session. JavaScript calls them, so the peer owns them.
+/// The callbacks for the start and the end of each session. The peer owns the callbacks, because JavaScript calls them
+/// while the peer exists.
 #[derive(Debug)]
 pub(super) struct Sessions {
     _begins: Closure<dyn Fn(u32)>,
@@ -73,8 +74,8 @@ impl Connect {
     }
 
     /// Sets the maximum time without a message from the peer. After this time, pending calls end with
-    /// [`CallError::Unresponsive`]. Before the time has passed, this peer sends pings to a silent peer. A Web Lock
-    /// replaces this timer if both peers share Web Locks. Default: 10 seconds. `None` disables the timer.
+    /// [`CallError::Unresponsive`]. During this time, a silent peer receives pings. A Web Lock replaces this timer if
+    /// both peers share Web Locks. Default: 10 seconds. `None` disables the timer.
     pub fn heartbeat(self, every: impl Into<Option<Duration>>) -> Self {
         Self { heartbeat: every.into(), ..self }
     }

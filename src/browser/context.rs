@@ -38,8 +38,8 @@ impl Context {
         self.request.method()
     }
 
-    /// Returns the id of the request. Returns `None` for a notification, and after the response. JavaScript formats a
-    /// number, so the id `1.0` is returned as `1`.
+    /// Returns the id of the request. Returns `None` for a notification, and after the response. JavaScript formats an
+    /// id that is a number, so the id `1.0` is returned as `1`.
     #[must_use]
     pub fn id(&self) -> Option<Id> {
         let id = self.request.id();

@@ -17,7 +17,8 @@ const FITS: u32 = 0;
 const TOO_DEEP: u32 = 1;
 const TOO_MANY_VISITS: u32 = 2;
 
-/// As in `serde_json`, maps become objects, and `None` becomes null. But bytes become a `Uint8Array`.
+/// As in `serde_json`, maps become objects, and `None` becomes null. Unlike in `serde_json`, bytes become a
+/// `Uint8Array`.
 const SERIALIZER: Serializer = Serializer::new().serialize_maps_as_objects(true).serialize_missing_as_null(true);
 
 /// Converts a value of the application. The nesting is limited, because a peer in Rust could not read a deeper value.

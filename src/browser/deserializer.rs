@@ -48,7 +48,7 @@ const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 pub(super) fn read<T: DeserializeOwned>(value: JsValue, max_visits: usize) -> Result<T, ReadError> {
     let visits = Visits::new(max_visits);
     let value = Value::new(value, MAX_NESTING, &visits).and_then(T::deserialize);
-    // The `Deserialize` implementation of a type may have replaced the error with another error.
+    // The `Deserialize` implementation of a type may have replaced the error of the limit with another error.
     match value {
         Err(ReadError::Invalid(_)) if visits.is_exceeded() => Err(ReadError::TooManyVisits(max_visits)),
         value => value,
@@ -81,8 +81,8 @@ impl<'b> Value<'b> {
         matches!(self.kind(), OBJECT..=BYTES)
     }
 
-    /// Returns the maximum number of nested levels of the values inside this value. Returns an error if this value has
-    /// reached the limit, so that values inside it would exceed the limit.
+    /// Returns the maximum number of nested levels of the values inside this value. Returns an error if values inside
+    /// this value would exceed the limit.
     fn levels_inside(&self) -> Result<u32, ReadError> {
         self.levels.checked_sub(1).ok_or(ReadError::TooDeep)
     }

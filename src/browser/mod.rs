@@ -1,6 +1,7 @@
 //! The Rust API in browsers: typed clients and servers for programs that are compiled to wasm.
 //!
-//! Only this module converts values, by serde. The JavaScript driver passes values of JavaScript without conversion.
+//! Only this module converts values. It uses serde. The JavaScript driver passes values of JavaScript without
+//! conversion.
 //!
 //! A call is a future without a promise of JavaScript. Rust assigns a number to each call: the token of the call.
 //! JavaScript reports the events of a call, with the token, to one callback of the client.

@@ -56,7 +56,7 @@ impl Peer {
     }
 
     /// Returns the options of a connection to an iframe, a window, a worker or a port. In a worker, the global scope is
-    /// the target for a connection to the page. The code in the target must connect, too. After a reload of the page or
+    /// the target for a connection to the page. The code in the target must also connect. After a reload of the page or
     /// the target, the peers connect again.
     ///
     /// ```no_run

@@ -63,7 +63,7 @@ impl RunningRequest {
         self.lifetime.end();
         drop(self.work.take());
         self.answer(Err(error));
-        // The task is polled again. It then ends, because the work was dropped.
+        // Wakes the task, so that it ends. At its next poll, the task detects that the work was dropped.
         if let Some(waker) = self.waker.take() {
             waker.wake();
         }
@@ -72,8 +72,8 @@ impl RunningRequest {
     /// Polls the request. This method calls JavaScript, which calls `poll_work`, because only JavaScript can catch a
     /// trap. Returns `Ready` if the request was answered or aborted.
     pub(super) fn poll(&self, context: &TaskContext<'_>, token: u32) -> Poll<()> {
-        // The server may have been dropped. The drop has aborted the request, and has freed the callback that
-        // JavaScript would call.
+        // If the server was dropped, the drop has aborted the request, and has freed the callback that JavaScript would
+        // call.
         if self.is_done() {
             return Poll::Ready(());
         }

@@ -31,7 +31,8 @@ const NOTIFICATION: u32 = 1;
 const CANCEL: u32 = 2;
 
 /// The return value of the callback for a notification, for a cancellation, and for a request that no longer runs,
-/// because its handler has answered at once. JavaScript does not cancel such a request later.
+/// because its handler has answered at once. JavaScript never cancels a request for which the callback has returned
+/// this value.
 const ANSWERED: i32 = -1;
 /// The return value of the callback for a poll. After a trap, `untilTrap` in JavaScript returns a negative number
 /// instead.
@@ -249,8 +250,8 @@ struct Service {
     notifications: Handlers<dyn Fn(JsValue, Context) -> Result<(), String>>,
     /// This list is not borrowed while a handler, a waker or JavaScript runs, because their code may use the list.
     running: RefCell<Slab<Rc<RunningRequest>>>,
-    /// The lifetime of the server. A request has its own lifetime. A notification does not, so its context uses this
-    /// lifetime.
+    /// The lifetime of the server. A request has its own lifetime. A notification has no own lifetime, so its context
+    /// uses the lifetime of the server.
     lifetime: Rc<Lifetime>,
 }
 

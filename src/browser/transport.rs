@@ -33,8 +33,8 @@ pub struct Transport(Rc<TransportHandle>);
 #[derive(Debug)]
 struct TransportHandle {
     transport: JsTransport,
-    /// Whether a client or a server was created from this transport. The link of the client or the server in JavaScript
-    /// then destroys the transport.
+    /// Whether a client or a server was created from this transport. If so, the JavaScript link of this client or
+    /// server destroys the transport.
     used: Cell<bool>,
     limits: Cell<Option<Limits>>,
 }
@@ -150,7 +150,7 @@ impl Transport {
         Self::from_result(Ok(transport))
     }
 
-    /// Sets the limits for the clients and servers that are created from this transport afterwards. Browsers use only
+    /// Sets the limits for the clients and servers that are later created from this transport. Browsers use only
     /// [`pending_calls`](Limits::pending_calls), [`in_flight`](Limits::in_flight), [`batch_items`](Limits::batch_items)
     /// and [`conversion_visits`](Limits::conversion_visits).
     ///
@@ -194,8 +194,8 @@ impl Transport {
         Ok(Self(Rc::new(TransportHandle { transport, used: Cell::new(false), limits: Cell::new(None) })))
     }
 
-    /// Returns the transport object for a link in JavaScript. The link then destroys the object. The drop of this
-    /// handle no longer does so.
+    /// Returns the transport object for a link in JavaScript. After this call, the link destroys the object, and the
+    /// drop of this handle does not.
     pub(super) fn take(&self) -> &JsValue {
         self.0.used.set(true);
         &self.0.transport

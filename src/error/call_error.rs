@@ -40,7 +40,7 @@ pub enum CallError {
     /// `None`. [`CallError::remote`] returns the peer's error.
     Remote(RpcError),
     /// The handler of the peer panicked, and the peer continues to handle requests. If the peer is compiled to wasm, a
-    /// panic ends its program instead. Calls then end with [`CallError::PeerDied`].
+    /// panic ends its program instead, and calls end with [`CallError::PeerDied`].
     HandlerPanicked,
     /// The program of the peer has panicked or trapped, and cannot handle requests any more. Only programs that are
     /// compiled to wasm send this error.
@@ -108,7 +108,7 @@ impl CallError {
         }
     }
 
-    /// Returns the error of a call that the end of the link has ended.
+    /// Returns the error for the calls that are pending when the link ends.
     #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
     pub(crate) fn from_end(closed: &Closed) -> Self {
         match closed {
@@ -148,7 +148,8 @@ impl core::error::Error for CallError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
             Self::Lost(closed) => Some(closed),
-            // The text of `Remote` is the whole text of the peer's error. `remote` returns this error itself.
+            // The text of `Remote` already is the text of the peer's error. `CallError::remote` returns the peer's
+            // error.
             _ => None,
         }
     }

@@ -43,8 +43,8 @@ const READ_BYTES: usize = 64 * 1024;
 /// # }
 /// ```
 ///
-/// After the receiver and all senders are dropped, queued frames have two seconds to be written. Then the output is
-/// closed. [`Sender::end`] waits without a timeout.
+/// After the receiver and all senders are dropped, queued frames have two seconds to be written. The output is closed
+/// after these frames, or after the two seconds. [`Sender::end`] waits without a timeout.
 #[derive(Debug)]
 pub struct Channel {
     sender: Sender,
@@ -80,8 +80,8 @@ impl Channel {
     }
 
     /// Creates the channel of a host. After the guest has sent `CLOSE`, the channel begins no further frame. A partly
-    /// written frame has two seconds to be completed. Then the input of the guest is closed. Frames from the guest are
-    /// still received.
+    /// written frame has two seconds to be completed. After the frame or this time, the input of the guest is closed.
+    /// Frames from the guest are still received.
     ///
     /// # Errors
     /// If the function is called outside of a tokio runtime.
@@ -207,8 +207,8 @@ fn send_error(state: WriteState) -> io::Error {
     io::Error::new(io::ErrorKind::BrokenPipe, problem)
 }
 
-/// A value that a receiver and its senders share, so it is dropped with the last of them. The state of the output then
-/// becomes at least [`WriteState::HandlesDropped`].
+/// The receiver and all senders of a channel share this value. When the last of them is dropped, the state of the
+/// output becomes at least [`WriteState::HandlesDropped`].
 #[derive(Debug)]
 struct DropGuard(Arc<Output>);
 
@@ -296,8 +296,8 @@ impl Sender {
             .put(frame_type, || permit.send(WriteCommand::Frame { frame, is_last: frame_type == FrameType::Close }))
     }
 
-    /// Ends the output after all queued frames are written. The peer then reads the end of its input. Waits until the
-    /// output has ended, or a write has failed.
+    /// Ends the output after all queued frames are written. After the output has ended, the peer reads the end of its
+    /// input. Waits until the output has ended, or a write has failed.
     pub async fn end(&self) {
         // An error means that the output has already ended.
         let _ = run_until(self.queue.send(WriteCommand::End), self.output.wait_for(WriteState::CloseSent)).await;
@@ -359,8 +359,8 @@ impl Receiver {
     /// Waits for the next frame. Returns `None` at the end of the input. If the future is dropped, no frame is lost.
     ///
     /// # Errors
-    /// Returns the error of the reader. Returns [`io::ErrorKind::UnexpectedEof`] if the input ends within a frame. The
-    /// bytes of this frame are then passthrough. After an error, the next call returns `None`.
+    /// Returns the error of the reader. Returns [`io::ErrorKind::UnexpectedEof`] if the input ends within a frame. In
+    /// this case, the bytes of the frame are passthrough. After an error, the next call returns `None`.
     pub async fn receive(&mut self) -> io::Result<Option<OwnedFrame>> {
         loop {
             // Other tasks must run, even if another frame is always available.

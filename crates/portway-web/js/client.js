@@ -37,7 +37,7 @@ class JSONRPCClient {
 
   /** @param {import("../types/api.js").RequestOptions} [options] */
   request(method, params, options) {
-    // Most calls have no options. For them, this path skips the checks of the options.
+    // For speed, a call without options does not run the checks of the options.
     if (options === undefined && !this.#destroyed)
       return this.#link.request(this, method, params, milliseconds(this.#timeout));
     const timeout = options?.timeout ?? this.#timeout;
@@ -45,7 +45,7 @@ class JSONRPCClient {
     const problem =
       timeoutProblem(timeout) ?? timeoutProblem(total, "totalTimeout") ?? progressProblem(options?.onProgress);
     if (problem !== undefined) return Promise.reject(problem);
-    // Other clients and servers may still use the link. So the link would accept the calls of a destroyed client.
+    // Without this check, the link would accept calls of a destroyed client if another client or server uses the link.
     if (this.#destroyed) return Promise.reject(CLIENT_DESTROYED.forCall(method));
     const shorter = Math.min(timeout || Infinity, total || Infinity);
     return this.#link.request(this, method, params, milliseconds(shorter), options);

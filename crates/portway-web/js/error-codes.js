@@ -1,5 +1,5 @@
-// Error codes by name: one table for JSON-RPC 2.0, and one for each of two applications. A number has different
-// meanings in the tables of the applications.
+// Error codes by name: one table for JSON-RPC 2.0, and one for each of two applications. The same number has different
+// meanings in the tables of the two applications.
 
 /** The codes of JSON-RPC 2.0 §5.1, and the code of the Language Server Protocol for a cancelled request. */
 export const ErrorCode = /* @__PURE__ */ Object.freeze(

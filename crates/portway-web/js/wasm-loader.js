@@ -1,4 +1,4 @@
-// Loads the wasm. This replaces the loader of wasm-bindgen, which is four times as large.
+// Loads the wasm. This file replaces the loader of wasm-bindgen, which is four times as large.
 
 import { initSync as start } from "portway-glue";
 import { setInstance, hasInstance } from "./driver/wasm-instance.js";
@@ -9,7 +9,8 @@ import { compileModule, isModule } from "./driver/wasm-response.js";
 export function initSync(input) {
   if (hasInstance()) return;
   const module = isModule(input) ? input : new WebAssembly.Module(input);
-  // A module without imports was not built from portway. The glue would fail to start it, but would still store it.
+  // A module without imports was not built from portway. Without this check, the glue would fail to start the module,
+  // but would still store it.
   if (WebAssembly.Module.imports(module).length === 0)
     throw new Error("portway: this WebAssembly module was not built from portway");
   setInstance(start(module));

@@ -6,7 +6,7 @@
 //! only one output, so it needs no queue. Some facts do not fit into the integer, for example the index of an element
 //! in its batch. Commands such as `ELEMENT` return these facts for the last output.
 //!
-//! In this file, an element is one received message, alone or in a batch. Ids are encoded as numbers, too. A safe
+//! In this file, an element is one received message, alone or in a batch. Ids are also encoded as numbers. A safe
 //! integer is encoded as itself. Any other id from the peer (a string, a fraction) is encoded as 2^53 plus twice the
 //! index of the first element of the batch with this id. So equal ids have equal numbers. Rust only compares ids, and
 //! JavaScript keeps the ids themselves.
@@ -41,7 +41,7 @@ const PROFILE: Profile = {
     profile
 };
 
-/// A timeout may end late by the fraction 1 / `TIME_GRAIN` of its length, and by one second at most. Because of this
+/// A timeout may end late: by at most 1 / `TIME_GRAIN` of its length, and by at most one second. Because of this
 /// tolerance, most calls need not read the clock.
 const TIME_GRAIN: u64 = 16;
 
@@ -58,7 +58,7 @@ mod commands {
     /// Begins a call, whose request JavaScript posts. Arguments: its timeout in milliseconds (negative: no timeout),
     /// and the number of its batch (0: no batch). Returns `SEND`, or `NOTHING` if the call is refused.
     pub(super) const CALL: u32 = 1;
-    /// Removes the call in a slot, without a message to the peer.
+    /// Removes a call, without a message to the peer. Argument: the slot of the call.
     pub(super) const ABANDON: u32 = 2;
     /// Handles a message. Arguments: its shape, which `Shape::from_bits` unpacks, and its id.
     pub(super) const RECEIVE: u32 = 3;
@@ -80,8 +80,8 @@ mod commands {
     pub(super) const CLOSE: u32 = 10;
     /// Returns the position, in its batch, of the message to which the last output belongs.
     pub(super) const ELEMENT: u32 = 11;
-    /// Returns the next response of the `REPLY_BATCH` that was the last output: `REPLY` or `FAULT`. The responses are
-    /// in reverse order.
+    /// Returns the next response of the last output, which was `REPLY_BATCH`. The result is `REPLY` or `FAULT`. The
+    /// responses are in reverse order.
     pub(super) const NEXT_REPLY: u32 = 12;
     /// Passes the error of the last `FAULT` to `wasm-callbacks.js`.
     pub(super) const READ_FAULT: u32 = 13;
@@ -93,13 +93,13 @@ mod commands {
     /// Frees a connection.
     pub(super) const FREE: u32 = 16;
     /// Restarts the timeout of a call. Arguments: its slot, its timeout, its latest end and the current time. The times
-    /// are in milliseconds. A negative timeout or end means that this limit does not apply. Returns `NOTHING`, perhaps
-    /// with the flag `RESET_TIMER`.
+    /// are in milliseconds. A negative timeout or end means no limit. Returns `NOTHING`, perhaps with the flag
+    /// `RESET_TIMER`.
     pub(super) const RESTART: u32 = 17;
     /// Handles a response that cannot be read. Argument: its id, or a negative number if the id cannot be read.
     pub(super) const RECEIVE_UNREADABLE: u32 = 18;
     /// Starts the timeouts of the calls that were made since the clock was last read. Argument: the current time in
-    /// milliseconds. Ends no call, unlike `TICK`. Afterwards JavaScript requests the time of its next timer by `WAKE`.
+    /// milliseconds. Unlike `TICK`, ends no call. Afterwards JavaScript requests the time of its next timer by `WAKE`.
     pub(super) const START_CLOCK: u32 = 19;
 }
 
@@ -109,14 +109,15 @@ mod commands {
 mod outputs {
     /// The flag for further outputs.
     pub(super) const HAS_MORE: u32 = 1 << 5;
-    /// The flag for a timeout that ends before the timer of JavaScript. JavaScript then sets its timer again.
+    /// The flag for a timeout that ends before the timer of JavaScript, which JavaScript must set to an earlier time.
     pub(super) const RESET_TIMER: u32 = 1 << 6;
     const ARGUMENT_SHIFT: u32 = 7;
 
     /// No operation.
     pub(super) const NOTHING: u32 = 0;
     /// A call has begun in this slot, and JavaScript posts its request. An output with this operation also follows each
-    /// timeout, for the cancellation. JavaScript ignores that output, since it cancels timed-out calls itself.
+    /// timeout, for the cancellation. JavaScript ignores that output, because JavaScript itself cancels the calls that
+    /// have timed out.
     pub(super) const SEND: u32 = 1;
     /// Post the response that JavaScript keeps under this token. Token 0 is the response of the last `RESPOND`.
     pub(super) const REPLY: u32 = 2;
@@ -194,7 +195,8 @@ impl ConnectionEntry {
         let mut profile = PROFILE;
         profile.null_params_are_absent = null_params;
         // Only the responses that wait for the rest of their batch count against the limit of bytes. In this driver,
-        // each of them counts as one byte. So all responses in flight, or all responses of one batch, may wait.
+        // each waiting response counts as one byte. So all responses in flight, or all responses of one batch, may
+        // wait.
         let in_flight_bytes = in_flight.max(batch_items);
         let mut limits = Limits::DEFAULT;
         (limits.pending_calls, limits.in_flight) = (pending_calls, in_flight);

@@ -66,7 +66,7 @@ reexport_js! {
 #[wasm_bindgen(module = "/js/driver/wasm-instance.js")]
 extern "C" {
     /// Passes the exports of the wasm to JavaScript when the wasm runs. The npm package does not need this function:
-    /// its `wasm-loader.js` passes the exports, also those of an instance that replaces a trapped instance.
+    /// its `wasm-loader.js` passes the exports, including the exports of an instance that replaces a trapped instance.
     #[wasm_bindgen(js_name = setInstance)]
     pub fn set_instance(exports: &JsValue);
 }

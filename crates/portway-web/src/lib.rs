@@ -9,9 +9,9 @@
 //! resolvers and handlers in arrays, and run user code. Rust (`abi.rs`) owns the rules, and receives only numbers. So a
 //! payload is never copied into wasm memory, and no lock or borrow of wasm is held while user code runs.
 //!
-//! The JavaScript has layers. The lowest is `js/driver`, then `js/transport`. Above both are `js/session`, `js/wipc`
-//! and `js/rust`. The classes of the API, in `js`, are the highest layer. `js/entry` has the modules of the package.
-//! The glossary in CONTRIBUTING.md explains the terms.
+//! The JavaScript has layers. The lowest layer is `js/driver`, and the next is `js/transport`. Above these two layers
+//! are `js/session`, `js/wipc` and `js/rust`. The classes of the API, in `js`, are the highest layer. `js/entry` has
+//! the modules of the package. The glossary in CONTRIBUTING.md explains the terms.
 //!
 //! # Features
 //!

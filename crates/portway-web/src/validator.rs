@@ -14,7 +14,7 @@ extern "C" {
 /// Reports the rules that a message breaks. `expect` is 1 for a request, 2 for a response, and 3 for an empty batch.
 /// For any other `expect`, the members of the message determine its kind. `facts` has three fields: from bit 0, the
 /// shape of the message; from bit 24, the kind of the message itself; from bit 28, the kind of its `error.message`.
-/// `code` is its `error.code`, or NaN.
+/// `code` is the `error.code` of the message, or NaN.
 pub(super) fn validate(expect: u32, facts: u32, code: f64) {
     let expect = match expect {
         1 => Expect::Request,

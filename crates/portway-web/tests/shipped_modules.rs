@@ -30,7 +30,7 @@ fn quoted<'a>(text: &'a str, beginnings: &'a [&str]) -> impl Iterator<Item = &'a
 }
 
 #[test]
-fn every_module_that_a_named_module_imports_is_named() {
+fn extern_blocks_name_every_module_that_a_shipped_module_imports() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let rust = files(&root.join("src"), "rs");
     let named: BTreeSet<PathBuf> = rust
@@ -70,7 +70,7 @@ fn names_from<'t>(text: &'t str, statement: &'t str) -> impl Iterator<Item = (Ve
 }
 
 #[test]
-fn every_name_that_a_module_imports_is_exported_there() {
+fn each_module_exports_the_names_that_other_modules_import_from_it() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut checked = 0;
     for (path, text) in files(&root.join("js"), "js") {

@@ -9,8 +9,8 @@ import type { ListenTarget, RPCTransport, TransferItem } from "./transports.js";
 
 /**
  * One method in a method map, which is a type with an entry for each method of a peer. An entry with `result` is a
- * request, an entry with `stream` yields items of that type, and an entry with neither is a notification. Without
- * `params`, the method has no parameters. With `params?`, the parameters are optional, and the handler receives
+ * request. An entry with `stream` is a stream of items of the type `stream`. An entry with neither is a notification.
+ * Without `params`, the method has no parameters. With `params?`, the parameters are optional, and the handler receives
  * `undefined` if they are absent. A handler without a return value has the result `null`. `progress` is the type of the
  * values that `context.progress` reports. Default: `any`.
  */
@@ -40,7 +40,10 @@ export type StreamName<M> =
 export type NotificationName<M> =
   IsAny<M> extends true ? string : Exclude<keyof M & string, MethodName<M> | StreamName<M>>;
 
-/** The parameters of a method. `undefined` if the method has none; a union with `undefined` if they are optional. */
+/**
+ * The parameters of a method. `undefined` if the method has no parameters; a union with `undefined` if the parameters
+ * are optional.
+ */
 export type ParamsOf<M, K> = Member<M, K, "params", undefined>;
 
 /** The result of a method, or `T` without a map. A handler's `undefined` arrives as `null`. */
@@ -102,20 +105,20 @@ export interface Limits {
 /** Options that clients and servers share. */
 export interface LinkOptions {
   /**
-   * Whether the small messages of one turn are sent together, up to 256 at a time. Together they are sent several times
-   * as fast. The first message of a turn is sent at once, and the turn ends at the next `await` or at the end of the
-   * task. A large message, or a message whose values are not all plain, is sent separately. The order is kept. By
+   * Whether the small messages of one turn are sent together, up to 256 at a time. Sending messages together is several
+   * times as fast. The first message of a turn is sent at once, and the turn ends at the next `await` or at the end of
+   * the task. A large message, or a message whose values are not all plain, is sent separately. The order is kept. By
    * default, a session of `connect` sends messages together if both sides support it. On a plain transport, set the
    * option to `true` if the peer accepts batches of JSON-RPC 2.0. If the peer uses Portway, set it to `"columns"`,
-   * which is faster: messages of one kind are then sent as one notification, `rpc.columns` (PROTOCOL.md). Over a
+   * which is faster, because messages of one kind are sent as one notification, `rpc.columns` (PROTOCOL.md). Over a
    * WebSocket, `"columns"` has the effect of `true`.
    */
   coalesce?: boolean | "columns" | undefined;
   /**
    * The dialect of the peer. `"mcp"` is the Model Context Protocol: it changes cancellation, progress and empty
    * results, and has no streams and no batches (docs/mcp.md). The first client or server on a transport sets the
-   * dialect for all clients and servers on it. If the first one has no dialect, others with a dialect throw a
-   * `TypeError`. Default: JSON-RPC 2.0, with the notifications and streams of this library.
+   * dialect for all clients and servers on the transport. If the first one has no dialect, the constructor of a later
+   * one with a dialect throws a `TypeError`. Default: JSON-RPC 2.0, with the notifications and streams of this library.
    */
   dialect?: "mcp" | undefined;
 }
@@ -138,8 +141,8 @@ export interface NotifyOptions {
 /** Options of one call. */
 export interface RequestOptions<Progress = any> extends NotifyOptions {
   /**
-   * The timeout in ms. Default: that of the client. With `onProgress`, progress restarts the timeout. A timeout cancels
-   * the request at the peer with `$/cancelRequest`. For a negative number or `NaN`, the call rejects with a
+   * The timeout in ms. Default: the timeout of the client. With `onProgress`, progress restarts the timeout. A timeout
+   * cancels the request at the peer with `$/cancelRequest`. For a negative number or `NaN`, the call rejects with a
    * `RangeError`.
    */
   timeout?: number | undefined;
@@ -240,9 +243,9 @@ export class JSONRPCClient<M extends MethodMap<M> = any> {
    */
   notify<K extends keyof M & string>(method: K, ...args: CallArguments<ParamsOf<M, K>, NotifyOptions>): void;
   /**
-   * Sends several calls as one message, and resolves when all have ended. A failed call does not reject the batch. The
-   * peer must accept batches; every Portway peer does. Rejects if no call was sent, for instance because the client is
-   * destroyed.
+   * Sends several calls as one message, and resolves when all calls have ended. A failed call does not reject the
+   * batch. The peer must accept batches; every Portway peer does. Rejects if no call was sent, for instance because the
+   * client is destroyed.
    */
   batch<Calls extends readonly BatchCall<M>[] | readonly []>(
     calls: Calls,
@@ -268,16 +271,17 @@ export interface JSONRPCClient<M extends MethodMap<M> = any> extends DisposeMemb
 
 /** Options of `JSONRPCServer`. */
 export interface ServerOptions extends LinkOptions {
-  /** Called with errors that do not belong to a call, such as those of notification handlers. Default: logs them. */
+  /**
+   * Called with errors that do not belong to a call, such as the errors of notification handlers. Default: logs them.
+   */
   onError?: ((error: Error) => void) | undefined;
   /**
    * Returns the `data` of an error response. Called with each value that a method of this server throws or rejects
    * with, even if it is an `RPCError` with `data`. Not called for a cancelled request, an unknown method or a
-   * notification.
-   * `undefined` selects the default, which `RPCError.data` describes; `null` is sent as `null`. If `errorData` throws,
-   * `onError` receives the error, and the default is sent. The result of `errorData` is not awaited. Data that the
-   * transport cannot send, such as a promise, is omitted. An `Error` in the data is cloned with its stack: return plain
-   * values.
+   * notification. `undefined` selects the default, which `RPCError.data` describes; `null` is sent as `null`. If
+   * `errorData` throws, `onError` receives the error, and the default is sent. The result of `errorData` is not
+   * awaited. Data that the transport cannot send, such as a promise, is omitted. An `Error` in the data is cloned with
+   * its stack, so return plain values instead.
    */
   errorData?: ((error: unknown) => unknown) | undefined;
   limits?: Limits | undefined;
@@ -294,15 +298,15 @@ export interface HandlerContext<Remote = any, Progress = any> {
   /** The id of the request, as the sender chose it. `undefined` for a notification. */
   readonly id: string | number | null | undefined;
   /**
-   * The origin of the window that has sent the message: over a `windowTransport`, and in a session of `connect` with a
-   * window. `"null"` for a document without an origin. Otherwise `undefined`.
+   * The origin of the window that has sent the message, over a `windowTransport` or in a session of `connect` with a
+   * window. `"null"` for a document without an origin. `undefined` over any other transport.
    */
   readonly origin?: string | undefined;
   /** Aborted when the caller cancels the request (`$/cancelRequest`) or the server is destroyed. */
   readonly signal: Signal;
   /**
    * Sends a value to the caller's `onProgress`. Has no effect for a notification, or after the handler has ended. In
-   * the dialect `mcp`, the value must be a number or `{ progress, total, message }`, and is only sent if the caller has
+   * the dialect `mcp`, the value must be a number or `{ progress, total, message }`, and is sent only if the caller has
    * asked for progress.
    */
   progress(value: Progress, transfer?: readonly TransferItem[]): void;
@@ -401,8 +405,8 @@ type WellKnownName =
 /**
  * The methods of the peer as functions: `remote.fetch({ url })` is `request("fetch", { url })`. The language, consoles,
  * test runners and frameworks look up some names in any object (`then`, `toJSON`, `toString`, `valueOf`, `inspect`,
- * `asymmetricMatch`, `hasAttribute`, `$$typeof`, and names that begin with `@@` or `__v_`). Methods of these names can
- * only be called with `request`.
+ * `asymmetricMatch`, `hasAttribute`, `$$typeof`, and names that begin with `@@` or `__v_`). To call methods with these
+ * names, use `request`.
  */
 export type RemoteProxy<M> =
   IsAny<M> extends true
@@ -416,8 +420,8 @@ export type RemoteProxy<M> =
       };
 
 /**
- * A client and a server on one transport. `Remote` maps the methods that the peer serves, and `Local` those that are
- * served locally.
+ * A client and a server on one transport. `Remote` maps the methods that the peer serves, and `Local` maps the methods
+ * that are served locally.
  */
 export class JSONRPCPeer<Remote extends MethodMap<Remote> = any, Local extends MethodMap<Local> = any> {
   /** Takes over `transport` and listens at once. `init()` must have resolved. */

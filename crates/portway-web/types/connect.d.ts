@@ -45,7 +45,10 @@ export interface SessionInfo {
 /** Records the messages of all sessions. `sessionTap` of `portway/tap` returns such a function. */
 export type SessionTap = (transport: any, target: any, options: { readonly channel?: string | undefined }) => void;
 
-/** The options of `connect`, and all options of a peer except `dialect`. `Local` maps the methods of this side. */
+/**
+ * The options of `connect`, which include all options of a peer except `dialect`. `Local` maps the methods of this
+ * side.
+ */
 export interface ConnectOptions<Local = any, Remote = any> extends Omit<PeerOptions, "dialect"> {
   /**
    * The origin, or origins, that the peer may have if it is a window, as in `windowTransport`. Default: the origin of
@@ -69,9 +72,9 @@ export interface ConnectOptions<Local = any, Remote = any> extends Omit<PeerOpti
   /** Handlers of notifications by name. */
   notifications?: { readonly [K in keyof Local & string]?: NotificationHandler<Local, K, Remote> } | undefined;
   /**
-   * The time in ms that the peer may be silent before pending calls reject with `unresponsive`. Before that, the peer
-   * receives pings. If both sides share Web Locks, a lock replaces the heartbeat. Default: 10 000. Minimum: 100. `0`
-   * disables the heartbeat.
+   * The time in ms that the peer may be silent before pending calls reject with `unresponsive`. During this time, the
+   * peer receives pings. If both sides share Web Locks, a lock replaces the heartbeat. Default: 10 000. Minimum: 100.
+   * `0` disables the heartbeat.
    */
   heartbeat?: number | undefined;
   /** Records the messages of all sessions: the result of `sessionTap` of `portway/tap`. */

@@ -33,7 +33,7 @@ export const wiggum: {
   readonly PREVIEW_LOAD_FAILED: -32005;
   /** The preview could not navigate to the URL. */
   readonly NAVIGATION_FAILED: -32006;
-  /** An MCP server answered with an error. `data` is its response. */
+  /** An MCP server answered with an error. `data` is the response of that server. */
   readonly MCP_SERVER_ERROR: -32007;
   /** The request does not fit into the model's context window. */
   readonly CONTEXT_OVERFLOW: -32008;

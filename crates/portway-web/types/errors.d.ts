@@ -7,7 +7,7 @@
 export class RPCError extends Error {
   /**
    * `code` is an integer. JSON-RPC 2.0 (§5.1) reserves -32768 to -32000, of which -32099 to -32000 are for
-   * implementation-defined server errors. Applications use all other integers.
+   * implementation-defined server errors. Applications may use all other integers.
    */
   constructor(code: number, message: string, data?: unknown, options?: { cause?: unknown });
   readonly code: number;
@@ -19,7 +19,8 @@ export class RPCError extends Error {
    * 3. an object with these members of the error:
    *    - `name`, unless it is `Error` or `RPCError`;
    *    - `code` and `errno`, if they are strings or numbers. A `code` that is the code of the response is omitted;
-   *    - `cause` and `errors`. Errors in them have the same members, and also `message` and own `data`.
+   *    - `cause` and `errors`. Each error in these two members has the same members, and in addition `message` and its
+   *      own `data`.
    *
    * The server sends no other members, and no stack. The third form is limited to 8 levels, 1 000 values and 2^20
    * characters.
@@ -74,8 +75,8 @@ export type CallErrorReason =
   | "worker-failed"
   /**
    * `connect`: the peer has another version of the session protocol. The message names both versions.
-   * `portway/mcp`: the server supports no version of MCP that this package supports. `data.supported` has its
-   * versions.
+   * `portway/mcp`: the server supports no version of MCP that this package supports. `data.supported` has the versions
+   * of the server.
    */
   | "incompatible-version"
   /** `connect`: the peer answered with an error, which is the `cause`. */

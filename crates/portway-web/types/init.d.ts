@@ -1,4 +1,4 @@
-// Loading the wasm. These declarations are not in api.d.ts: wasm-pack generates its own declarations of `init`.
+// Loading the wasm. These declarations are not in api.d.ts, because wasm-pack generates its own declarations of `init`.
 
 type FromPlatform<Name extends string> = typeof globalThis extends { [K in Name]: { prototype: infer T } } ? T : never;
 type Compiled = typeof globalThis extends { WebAssembly: { Module: { prototype: infer T } } } ? T : never;

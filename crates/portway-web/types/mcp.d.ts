@@ -5,7 +5,10 @@ import type { BuiltInTransport, CallError } from "./portway.js";
 /** The headers of a request: an object, pairs, or `Headers`. */
 export type HttpHeaders = Iterable<readonly [string, string]> | Readonly<Record<string, string>>;
 
-/** The era of an MCP server: the versions with `initialize` (to 2025-11-25), or those without (from 2026-07-28 on). */
+/**
+ * The era of an MCP server: `"legacy"` for versions with `initialize` (to 2025-11-25), and `"modern"` for later
+ * versions (from 2026-07-28 on).
+ */
 export type McpEra = "legacy" | "modern";
 
 /** The error of a call whose response HTTP has not delivered. `reason` is `http-failed`. */
@@ -51,9 +54,9 @@ export interface HttpTransport extends BuiltInTransport {
 }
 
 /**
- * Returns a transport to an HTTP server. Without a dialect, each message or batch is a POST, and its response has the
- * responses as JSON. With the dialect `mcp`, the transport is a client of Streamable HTTP in both eras of MCP, see
- * docs/mcp.md. Redirections are not followed.
+ * Returns a transport to an HTTP server. Without a dialect, each message or batch is a POST, and the HTTP response
+ * contains the JSON-RPC responses. With the dialect `mcp`, the transport is a client of Streamable HTTP in both eras of
+ * MCP, see docs/mcp.md. Redirections are not followed.
  *
  * If HTTP delivers no response, the call rejects with an `HttpError`. The server may have handled the request, unless
  * `data.status` is set. No request is sent again, except after a server has lost its session.
@@ -69,9 +72,12 @@ export type McpEraState =
   | { readonly action: "failed"; readonly reason: "denied"; readonly status: number };
 
 /**
- * A reply of an MCP server: the `supportedVersions` of a result of `server/discover`, the `protocolVersion` of a result
- * of `initialize`, the code of an error and the list `supported` of its data, an HTTP status without an error response,
- * or any other reply, or none.
+ * A reply of an MCP server:
+ * - `discovered`: the `supportedVersions` of a result of `server/discover`;
+ * - `initialized`: the `protocolVersion` of a result of `initialize`;
+ * - `error` and `supported`: the code of an error response, and the list `supported` of its data;
+ * - `status`: the status of an HTTP response without an error response;
+ * - `"unusable"`: any other reply, or no reply.
  */
 export type McpEraReply =
   | { readonly discovered: readonly string[] }
@@ -88,9 +94,9 @@ export interface McpEraDetection {
 }
 
 /**
- * Returns a detection of the era of an MCP server, for a client with a transport of its own. `httpTransport` does this
- * by itself. `modern` and `legacy` are the versions of the client, the preferred versions first. Default: the versions
- * of this package.
+ * Returns a detection of the era of an MCP server, for a client with a transport of its own. `httpTransport` detects
+ * the era by itself. `modern` and `legacy` are the versions of the client, the preferred versions first. Default: the
+ * versions of this package.
  */
 export function detectEra(versions?: {
   readonly modern?: readonly string[] | undefined;

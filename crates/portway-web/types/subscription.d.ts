@@ -8,8 +8,8 @@ export interface SubscriptionGap {
   /** The time of the last item or subscription before the gap: milliseconds since 1970, as `Date.now()` returns. */
   readonly since: number;
   /**
-   * The number of items that were dropped, because they were not read. 0 if a new connection is the cause. Not all of
-   * the items that were dropped before the id of the subscription arrived are counted.
+   * The number of items that were dropped, because they were not read. 0 if a new connection is the cause. Some items
+   * that were dropped before the id of the subscription arrived are not counted.
    */
   readonly dropped: number;
 }
@@ -32,11 +32,11 @@ export interface SubscribeOptions<Item = any> {
   readEventId?: ((params: any) => unknown) | undefined;
   /** Returns the item from the params of a notification. Default: `params.result`. */
   readItem?: ((params: any) => Item) | undefined;
-  /** Called after a gap: a new connection has subscribed anew, or items were dropped. */
+  /** Called after a gap, because a new connection was subscribed, or because items were dropped. */
   onGap?: ((gap: SubscriptionGap) => void) | undefined;
   /** The maximum number of unread items. If there are more, the oldest items are dropped. Default: 1 000. */
   buffer?: number | undefined;
-  /** The timeout of the calls of `method`, in ms. Default: that of the client. */
+  /** The timeout of the calls of `method`, in ms. Default: the timeout of the client. */
   timeout?: number | undefined;
   /** Ends the subscription: the next read rejects with `signal.reason`. */
   signal?: AbortSignalLike | undefined;
@@ -54,8 +54,8 @@ export interface AbortSignalLike {
  * Subscribes at a peer that answers `method` with an id, and sends the items in notifications with this id. Returns the
  * items. Subscribes at once, and again on each new connection. Notifications that arrive before the id are queued.
  *
- * The end of the loop, or `return()`, ends the subscription and calls `unsubscribe`. If `method` fails, or no
- * connection follows, the next read rejects.
+ * The end of the loop, or `return()`, ends the subscription and calls `unsubscribe`. If `method` fails, or if no
+ * further connection follows, the next read rejects.
  *
  * Throws a `TypeError` if an argument or option is missing, unknown or of a wrong type, and a `RangeError` if a number
  * is too small.

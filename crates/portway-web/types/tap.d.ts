@@ -33,7 +33,10 @@ export interface TapMessage extends TapRecordBase {
   readonly kind: "message";
   /** The direction, as the owner of the link sees it. */
   readonly direction: "sent" | "received";
-  /** `text` if `text` is exactly the text that crossed, and `value` if it is JSON that describes a cloned value. */
+  /**
+   * `"text"` if the member `text` is exactly the text that crossed the link. `"value"` if the member `text` is JSON
+   * that describes a cloned value.
+   */
   readonly form: "text" | "value";
   readonly text: string;
   /** The size of the message in bytes, if the link carries text. */
@@ -51,7 +54,7 @@ export interface TapInvalid extends TapRecordBase {
   readonly kind: "invalid";
   readonly direction: "sent" | "received";
   readonly text?: string;
-  /** The first bytes, if they are not UTF-8. */
+  /** The first bytes of a message that is not UTF-8. */
   readonly base64?: string;
   readonly size?: number;
   readonly omitted?: number;
@@ -113,9 +116,9 @@ export interface TapOptions {
 }
 
 /**
- * Records the messages of a transport, and returns the same transport. A transport of `portway` is recorded with all
- * clients and servers on its boundary, even if they were made before. Any other transport must be tapped before a
- * client or server uses it.
+ * Records the messages of a transport, and returns the same transport. On a transport of `portway`, the messages of all
+ * clients and servers on its boundary are recorded, even if a client or server was created before. Any other transport
+ * must be tapped before a client or server uses it.
  *
  * Throws a `TypeError` for an invalid transport or sink, for a frozen transport, and for a transport of an application
  * if a client or server already uses it.

@@ -17,9 +17,9 @@ export interface RPCTransport {
   onMessage(handler: (message: any) => void, isServing?: () => boolean): void;
   /**
    * Registers a callback for the loss of the peer. `error` rejects pending calls; an error other than a `CallError`
-   * becomes the `cause` of a `peer-gone` error. Running handlers are aborted, unless `listens` is true: then the peer
-   * still accepts responses. Later calls are refused until a message arrives, unless `reopens` is true: then they are
-   * sent. `isWaiting` returns whether calls are pending.
+   * becomes the `cause` of a `peer-gone` error. If `listens` is true, the peer still accepts responses, so running
+   * handlers are not aborted. If `reopens` is true, later calls are sent. Otherwise, later calls are refused until a
+   * message arrives. `isWaiting` returns whether calls are pending.
    */
   onClose?(handler: (error?: unknown, reopens?: boolean, listens?: boolean) => void, isWaiting: () => boolean): void;
   /** Registers a callback for errors that do not belong to a call, such as an unreadable message. */
@@ -88,11 +88,11 @@ export interface WindowLike {
 export interface WindowTransportOptions {
   /**
    * The origin, or origins, that `target` may have, for sending and for receiving. Default: the origin of this page.
-   * `"null"` is an opaque origin (an iframe with `sandbox` but without `allow-same-origin`, or `srcdoc` in one); only
-   * messages of `target` are accepted. `"*"` allows every origin that `target` may navigate to: do not send secrets
-   * with it. With several origins, each message is posted to all of them until the window has sent a message. The
-   * browser delivers one of the posted messages and logs the other attempts. Before the first message of the window, a
-   * transfer throws a `TypeError`.
+   * `"null"` is an opaque origin, for instance of an iframe with `sandbox` but without `allow-same-origin`. Messages of
+   * other windows with an opaque origin are not accepted. `"*"` allows every origin that `target` may navigate to: do
+   * not send secrets with it. With several origins, each message is posted to all of them until the window has sent a
+   * message. The browser delivers one of the posted messages and logs the other attempts. Before the first message of
+   * the window, a transfer throws a `TypeError`.
    */
   origin?: string | readonly string[] | undefined;
   /** The window to listen on. Default: the global `window`. */

@@ -5,7 +5,7 @@ import type { BuiltInTransport, CallError } from "./portway.js";
 /** A value, or a function that returns it, possibly as a promise. The function is called for each attempt. */
 export type PerAttempt<T> = T | (() => T | PromiseLike<T>);
 
-/** A class of WebSockets with `addEventListener`: that of the platform, or that of the package `ws`. */
+/** A class of WebSockets with `addEventListener`: the class of the platform, or the class of the package `ws`. */
 export type WebSocketConstructor = new (url: any, protocols?: any) => object;
 
 /**
@@ -62,7 +62,7 @@ export interface ConnectionLost extends CallError {
 export interface ReconnectOptions {
   /** The delay after the first failure. It doubles with each further failure. Default: 500. */
   base?: number | undefined;
-  /** The maximum delay, after the jitter. At least `base`. Default: 30 000, or `base` if that is longer. */
+  /** The maximum delay, after the jitter. At least `base`. Default: 30 000, or `base` if `base` is longer. */
   cap?: number | undefined;
   /**
    * The time that a connection must be open before it resets the count of failures. If the delay before the connection
@@ -84,13 +84,16 @@ export interface ReconnectOptions {
 
 /** Options of `webSocketTransport`. */
 export interface WebSocketTransportOptions {
-  /** The constructor of the WebSocket. Default: the global `WebSocket`. Node 20 has none: pass that of `ws`. */
+  /**
+   * The constructor of the WebSocket. Default: the global `WebSocket`. Node 20 has no global `WebSocket`, so pass the
+   * class of `ws`.
+   */
   WebSocket?: WebSocketConstructor | undefined;
   /** The subprotocols to offer. Default: none. Chromium fails a connection whose server chooses none of them. */
   protocols?: PerAttempt<string | readonly string[] | undefined> | undefined;
   /**
-   * The messages that are sent ahead of all others on each connection, such as a login: one message or an array. Texts
-   * are sent as they are, other values as JSON. An array in the array is a batch. The id of a request among these
+   * The messages that are sent before all other messages on each connection, such as a login: one message or an array.
+   * Texts are sent as they are, other values as JSON. An array in the array is a batch. The id of a request among these
    * messages must be a string, because the ids of calls are numbers. The response to such a request is ignored.
    */
   first?: PerAttempt<string | object | readonly (string | object)[] | undefined> | undefined;
@@ -100,7 +103,7 @@ export interface WebSocketTransportOptions {
    */
   connectTimeout?: number | undefined;
   /**
-   * The time in ms that the peer may be silent while a call is pending. After that, the peer receives the request
+   * The time in ms that the peer may be silent while a call is pending. After this time, the peer receives the request
    * `rpc.ping`, which a peer without this method answers with an error. If no message arrives within the same time
    * after `rpc.ping`, the connection is abandoned. Time in which timers are late does not count, for instance while the
    * device sleeps, or while the browser slows the timers of a hidden page. A peer that has sent `rpc.ping` or
@@ -110,8 +113,8 @@ export interface WebSocketTransportOptions {
    *
    * A page does not see a message before its last byte has arrived. So the connection is also abandoned if one message
    * takes longer than twice this time, for instance 1.8 MB at 200 KB/s. For such messages, set a longer time. With `ws`
-   * in Node, each byte counts, so a message may take any time. Each end by the heartbeat doubles this time for the next
-   * connections, up to a factor of 8. Once no call is pending, the factor is 1 again.
+   * in Node, each byte counts, so a message may take any time. Each loss that the heartbeat detects doubles this time
+   * for the next connections, up to a factor of 8. Once no call is pending, the factor is 1 again.
    */
   heartbeat?: number | false | undefined;
   /** The maximum length of a message, sent or received, in characters. Default: 10 485 760. */
@@ -147,34 +150,36 @@ export interface WebSocketTransportOptions {
 export interface WebSocketTransport extends BuiltInTransport {
   /**
    * The state of the connection. `open` becomes `held` once the connection was open long enough to reset the delays.
-   * `idle` is the state before a client uses the transport, and of a page in the back/forward cache.
+   * `idle` is the state before a client uses the transport, and while the page is in the back/forward cache.
    */
   readonly state: "idle" | "connecting" | "open" | "held" | "waiting" | "closed";
   /**
-   * Closes the connection for good. Pending calls reject with `peer-gone`. Codes that browsers do not accept become
-   * 1000; they accept 1000 and 3000 to 4999. So the peer of `close(1008)` receives 1000. To refuse a client, use a code
-   * from 4400 to 4499, except 4408 and 4429. The reason is cut at 123 bytes of UTF-8. `destroy()` closes with 1000.
+   * Closes the connection for good. Pending calls reject with `peer-gone`. Browsers accept only the codes 1000 and 3000
+   * to 4999, so any other code becomes 1000. For example, the peer of `close(1008)` receives 1000. To refuse a client,
+   * use a code from 4400 to 4499, except 4408 and 4429. The reason is cut at 123 bytes of UTF-8. `destroy()` closes
+   * with 1000.
    *
    * Messages that wait for the next connection are dropped. But if `url` was a socket that is open, the peer receives
-   * the notifications that precede this call. The exception is a function `first` that has not returned its messages.
+   * the notifications that precede this call. If `first` is a function that has not returned its messages yet, these
+   * notifications are also dropped.
    */
   close(code?: number, reason?: string): void;
 }
 
 /**
  * Returns a transport over a WebSocket, for one client, server or peer, or for a client and a server together. The
- * transport connects when the first of them is created, and again after each loss of the connection.
+ * transport connects when the first client, server or peer is created, and again after each loss of the connection.
  *
  * When a connection is lost, the calls that were sent over it reject with a `ConnectionLost` (`session-ended`). Calls
  * with the option `idempotent` do not reject, and are sent again, until they were sent ten times. Calls that are made
  * without a connection wait for the next connection: at most 1 000 messages, with at most 1 048 576 characters in all.
  * Further calls reject with `too-many-calls`.
  *
- * Instead of a URL, `url` may be a socket that is open or connects, such as one that a server has accepted. Then no
- * attempt follows the end of the socket. `WebSocket`, `reconnect`, `onRetry`, and the results of `protocols` and
- * `shouldReconnect` have no effect. `connectTimeout` limits the time until the socket is open and `first` is known. The
- * messages of `first` are sent before all others. If the socket is closing or closed when the client, server or peer is
- * created, the transport ends at once.
+ * Instead of a URL, `url` may be a socket that is open or connects, such as one that a server has accepted. In this
+ * case, no attempt follows the end of the socket. `WebSocket`, `reconnect`, `onRetry`, and the results of `protocols`
+ * and `shouldReconnect` have no effect. `connectTimeout` limits the time until the socket is open and `first` is known.
+ * The messages of `first` are sent before all others. If the socket is closing or closed when the client, server or
+ * peer is created, the transport ends at once.
  *
  * A socket of `ws` is paused until the first client, server or peer is created, so no message is lost if
  * `webSocketTransport` is called at once. For other sockets, create the client, server or peer in the same turn. A
@@ -215,7 +220,10 @@ export class ReconnectPolicy {
   opened(now: number): void;
   /** Handles the time `due`: an open connection becomes `held`, or the next attempt starts. */
   handleTimeout(now: number): void;
-  /** Handles the end of a connection or an attempt. `code` is the close code, and `verdict` replaces its verdict. */
+  /**
+   * Handles the end of a connection or an attempt. `code` is the close code, and `verdict` replaces the verdict on this
+   * code.
+   */
   lost(now: number, code?: number, verdict?: ReconnectVerdict): void;
   /**
    * Starts an attempt before the delay has ended. Returns false if no attempt may start. After one such attempt, a

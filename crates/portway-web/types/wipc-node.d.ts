@@ -5,9 +5,9 @@ import type { WipcChannel, WipcChannelHooks, WipcChannelOptions, WipcPayload } f
 
 /** Options of `spawnGuest`. */
 export interface SpawnGuestOptions extends Omit<WipcChannelOptions, "role"> {
-  /** The working directory of the guest. Default: that of this process. */
+  /** The working directory of the guest. Default: the working directory of this process. */
   cwd?: string | URL | undefined;
-  /** The environment of the guest. Default: that of this process. */
+  /** The environment of the guest. Default: the environment of this process. */
   env?: Record<string, string | undefined> | undefined;
   /** Kills the guest and its descendants when aborted. */
   signal?: AbortSignal | undefined;

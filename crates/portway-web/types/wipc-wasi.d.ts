@@ -20,7 +20,7 @@ export interface WasiGuestOptions {
   worker?: string | ScriptAddress | undefined;
   /** Called with each piece of text that the guest writes to stderr. Default: logs its lines with `console.error`. */
   onStderr?: ((text: string) => void) | undefined;
-  /** The capacity of stdin, in bytes. Writing waits while that many bytes are unread. Default 65 536. */
+  /** The capacity of stdin, in bytes. Writing waits while stdin is full. Default 65 536. */
   stdinCapacity?: number | undefined;
   /** The longest time for the worker to load and start, in ms. Default 10 000; `0` and `Infinity` = no limit. */
   startTimeout?: number | undefined;
@@ -28,7 +28,7 @@ export interface WasiGuestOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** The outcome of a guest: its exit code, or an error if it trapped, was killed, or its worker failed. */
+/** The outcome of a guest: its exit code, or an error if the guest trapped or was killed, or if its worker failed. */
 export type WasiExit =
   | { readonly code: number; readonly error?: undefined }
   | { readonly code?: undefined; readonly error: Error };

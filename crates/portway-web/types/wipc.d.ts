@@ -57,11 +57,14 @@ export interface WipcDecoderOptions {
  * an invalid header is passthrough, and the search continues at the second byte. Memory grows with the received bytes,
  * not with announced lengths.
  *
- * The decoder and the receivers of payloads share a chunk: it must not be modified after `push`.
+ * The decoder and the receivers of payloads share a chunk, so the caller must not modify a chunk after `push`.
  */
 export class WipcDecoder {
   constructor(hooks: WipcDecoderHooks, options?: WipcDecoderOptions);
-  /** Processes the next bytes. Throws a `TypeError` for other values, and an `Error` if a hook calls `push`. */
+  /**
+   * Processes the next bytes. Throws a `TypeError` for a chunk that is not bytes, and an `Error` if a hook calls
+   * `push`.
+   */
   push(chunk: ArrayBuffer | ArrayBufferView): void;
   /** Ends the stream. The bytes of an incomplete frame go to `passthrough`. */
   finish(): void;
@@ -132,8 +135,9 @@ export interface WipcChannelOptions extends WipcChannelHooks, WipcDecoderOptions
   /**
    * The largest JSON-RPC message of `transport()`, in bytes: an integer from 1 to 2^32 - 1. A larger message that
    * arrives is dropped. A server answers it with -32600 `oversize` under the id null; a client without a server reports
-   * it to `onError`. A larger message is not sent: a call rejects with a `RangeError`, and a request is answered with
-   * -32603. Both peers need the same limit. Default 10 485 760 (10 MiB), as in the native library.
+   * it to `onError`. A larger message is not sent: a call rejects with a `RangeError`, and a request with a larger
+   * response is answered with -32603. Both peers need the same limit. Default 10 485 760 (10 MiB), as in the native
+   * library.
    */
   maxMessage?: number | undefined;
   /**
@@ -169,8 +173,7 @@ export interface WipcEnd {
  * When the stream of the peer ends, frames from the peer may still wait, because the peer does not read the responses.
  * If the peer reads nothing for `closeTimeout`, these frames are dropped, and `ended` resolves with an `error`.
  *
- * The channel processes frames for at most 4 ms per turn of the event loop, so that timers and other tasks run in
- * between.
+ * The channel processes frames for at most 4 ms per turn of the event loop, so that timers and other tasks can run.
  *
  * The channel does not await hooks, and does not count the frames that the application sends by itself. An application
  * limits these frames by awaiting `send`. A `readable` that ignores its `desiredSize` cannot be paused: its owner has
@@ -202,8 +205,8 @@ export class WipcChannel {
    * Returns the transport of this channel, which carries JSON-RPC 2.0 in CALL frames for a client, a server or a peer.
    *
    * A server answers a message without `jsonrpc: "2.0"` with -32600, and a payload that is not JSON with -32700. Up to
-   * 1 024 requests from the peer (`limits.inFlight`) with up to 64 MiB of payload may be in flight. One more is
-   * answered with -32600 `too-many-requests`. A batch counts in full until its last request is answered. A request
+   * 1 024 requests from the peer (`limits.inFlight`) with up to 64 MiB of payload may be in flight. A further request
+   * is answered with -32600 `too-many-requests`. A batch counts in full until its last request is answered. A request
    * whose id is an integer beyond `Number.MAX_SAFE_INTEGER` is answered with -32600 under the id null, because its id
    * cannot be echoed.
    *
@@ -223,8 +226,8 @@ export class WipcChannel {
 
 /**
  * The error of a frame that was not sent. `reason` is `closed` or `destroyed` if this side has closed or destroyed the
- * channel. It is `closed-by-peer` if the peer has closed the channel: then a host no longer sends. It is `ended` if the
- * peer has ended, or no longer reads.
+ * channel. It is `closed-by-peer` if the peer has closed the channel, after which a host no longer sends. It is `ended`
+ * if the peer has ended, or no longer reads.
  */
 export class WipcClosedError extends Error {
   private constructor();

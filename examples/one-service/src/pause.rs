@@ -1,4 +1,4 @@
-//! `pause` lets other tasks run during a long computation. A worker and a socket need different functions for this.
+//! `pause` lets other tasks run during a long computation. A worker and a socket need different functions for a pause.
 
 /// Waits for a new task of the event loop. Before this task, the worker can receive messages, such as a cancellation.
 /// The function uses a timer, because a resolved promise does not start a new task.

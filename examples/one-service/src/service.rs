@@ -49,8 +49,8 @@ impl Session {
     }
 }
 
-/// Counts a running request as long as this guard exists. If a request is cancelled, the future of its handler drops
-/// the guard.
+/// Counts a running request as long as this guard exists. The future of the handler owns the guard, so a cancellation
+/// drops the guard.
 struct Counting(Arc<Session>);
 
 impl Counting {

@@ -1,8 +1,8 @@
 // A JSON scanner. It returns the members of an object or the elements of an array as JSON texts, without decoding them.
 
 /**
- * Returns the index after the value that begins at `from`, or -1 if the value is absent or incomplete. Only counts
- * brackets: the value may still be invalid JSON.
+ * Returns the index after the value that begins at `from`, or -1 if the value is absent or incomplete. Counts brackets,
+ * but does not check the value, which may be invalid JSON.
  */
 function endOfValue(text: string, from: i32): i32 {
   let depth = 0;

@@ -40,8 +40,8 @@ pub struct Detection {
 
 #[wasm_bindgen]
 impl Detection {
-    /// Creates a detection. `modern` and `legacy` are the versions of the client, separated by spaces. Without a list,
-    /// the versions are those of the library.
+    /// Creates a detection. `modern` and `legacy` are the versions of the client, separated by spaces. If a list is
+    /// `None`, the versions of the library replace it.
     #[wasm_bindgen(constructor)]
     #[must_use]
     pub fn new(modern: Option<String>, legacy: Option<String>) -> Self {
@@ -64,7 +64,7 @@ impl Detection {
         format!("{word} {value}")
     }
 
-    /// Adds a version that the server supports to the next reply.
+    /// Adds a version to the supported versions of the next reply.
     pub fn add_version(&mut self, version: String) {
         self.versions.push(version);
     }
@@ -103,7 +103,7 @@ fn texts(versions: &[String]) -> Vec<&str> {
 }
 
 fn versions(names: Option<String>, default: &'static [&'static str]) -> &'static [&'static str] {
-    // The detections of an application are few, so their lists are never freed.
+    // An application makes few detections, so the lists of a detection are never freed.
     names.map_or(default, |names| names.leak().split_ascii_whitespace().collect::<Vec<_>>().leak())
 }
 
@@ -127,7 +127,7 @@ impl Events {
         Self { decoder: Decoder::new(&limits), data: VecDeque::new() }
     }
 
-    /// Decodes the next bytes. Returns whether all events were short enough.
+    /// Decodes the next bytes. Returns false if the data of an event is longer than the maximum.
     pub fn push(&mut self, mut chunk: &[u8]) -> bool {
         let mut is_short = true;
         while let Some(event) = self.decoder.next(&mut chunk) {
@@ -145,7 +145,7 @@ impl Events {
         self.data.pop_front()
     }
 
-    /// Returns the id of the latest event that had one.
+    /// Returns the id of the latest event that had an id.
     #[must_use]
     pub fn last_event_id(&self) -> String {
         self.decoder.last_event_id().to_owned()
@@ -158,7 +158,8 @@ impl Events {
     }
 }
 
-/// Returns the time before an ended stream is requested again. All times are in milliseconds.
+/// Returns the time before an ended stream is requested again. `named` is the time that the server has named. All times
+/// are in milliseconds.
 #[wasm_bindgen]
 #[must_use]
 pub fn retry_delay(named: Option<f64>, empty_streams: u32, max: u32) -> f64 {
@@ -174,7 +175,7 @@ pub struct RequestHeaders {
     headers: ParamHeaders,
     /// The complete value.
     value: Json,
-    /// The open arrays and objects, each with its name.
+    /// The open arrays and objects, each with the name that its parent has for it.
     open: Vec<(String, Json)>,
     /// The name of the next member.
     name: String,
@@ -234,20 +235,20 @@ impl RequestHeaders {
         self.name.clear();
     }
 
-    /// Reads the value as the input schema of a tool. If it violates the rules, returns the violation.
+    /// Reads the value as the input schema of a tool. If the schema violates a rule, returns the violation.
     pub fn read_tool(&mut self, name: &str) -> Option<String> {
         let schema = mem::take(&mut self.value);
         self.headers.read_tool(name, &schema).err()
     }
 
-    /// Returns the member of the params that the header `Mcp-Name` repeats.
+    /// Returns the name of the member of the params that the header `Mcp-Name` repeats.
     #[must_use]
     pub fn named_param(&self, method: &str) -> Option<String> {
         http::named_param(method).map(ToOwned::to_owned)
     }
 
     /// Returns the headers of a request, except `Mcp-Method`. Each header is a line with its name and a line with its
-    /// value. The value of this object is the arguments of the tool.
+    /// value. Uses the last value from JavaScript as the arguments of the tool.
     pub fn of_request(&mut self, method: &str, name: &str) -> String {
         let arguments = mem::take(&mut self.value);
         let mut lines = String::new();

@@ -1,8 +1,8 @@
-// Decodes the wasm that is in a module as text.
+// Decodes the wasm that a JavaScript module contains as base64 text.
 
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/** Returns the bytes of a base64 text. Not every realm has `atob`. */
+/** Returns the bytes of a base64 text. Does not use `atob`, because some realms lack it. */
 export function decodeBase64(text) {
   const bytes = new Uint8Array(Math.floor((text.replace(/=+$/, "").length * 3) / 4));
   let bits = 0;

@@ -1,12 +1,15 @@
 // The boundaries of this realm: the ports, workers, windows and channels over which the realm exchanges messages.
-// Several links (ends of connections) may be on one boundary. The ids of their calls must differ, and only one link
-// answers a request. The registry of boundaries is on the global object, since a realm may contain several copies of
-// the library.
+// Several links (ends of connections) may be on one boundary. The calls of all links on a boundary must have different
+// ids, and only one of the links answers a request. The registry of boundaries is on the global object, because all
+// copies of the library in a realm must share it.
 
 const newRegistry = () => ({
   objects: new WeakMap(),
   names: new Map(),
-  /** The iframes with a listener: each entry has a `frame`, its `currentWindow()` and its `boundary`. */
+  /**
+   * The iframes whose transports listen on the global window: each entry has a `frame`, its `currentWindow()` and its
+   * `boundary`.
+   */
   frames: new Set(),
 });
 
@@ -25,7 +28,7 @@ function getOrCreate(map, key) {
 
 /**
  * Returns the boundary of a port, a worker or a channel. The boundary is an object: `links` are the links on it, and
- * `lastId` is the last id that its most recently removed link has used.
+ * `lastId` is the last id that the most recently removed link has used.
  */
 export function boundaryOf(object) {
   return getOrCreate(registry.objects, object);
@@ -33,8 +36,8 @@ export function boundaryOf(object) {
 
 /**
  * Returns the boundary of the window `target`, whose messages arrive at the window `source`. An iframe may have several
- * windows, one after another. While a transport on the iframe listens on the global window, all these windows have one
- * boundary.
+ * windows, one after another. While a transport on the iframe listens on the global window, all windows of the iframe
+ * have one boundary.
  */
 export function boundaryOfWindow(source, target) {
   const windows = (boundaryOf(source).windows ??= new WeakMap());
@@ -45,8 +48,8 @@ export function boundaryOfWindow(source, target) {
 }
 
 /**
- * Returns the boundary that all channels of this realm with the name `name` share. Other realms may have channels with
- * this name, too, so the ids of calls begin at a random number.
+ * Returns the boundary that all channels of this realm with the name `name` share. Other realms may also have channels
+ * with this name, so the ids of calls begin at a random number.
  */
 export function boundaryOfName(name) {
   return Object.assign(getOrCreate(registry.names, name), { isShared: true });
@@ -58,9 +61,9 @@ export function boundaryOfName(name) {
  */
 export const transportInternals = new WeakMap();
 
-/** Adds a link to a boundary. The ids of the calls of this link begin after the returned number. */
+/** Adds a link to a boundary. Returns a number: the ids of the link's calls begin after this number. */
 export function addLink(boundary, link) {
-  // Other links on the boundary may use small ids. A random start avoids equal ids.
+  // Other links on the boundary may use small ids. A random start makes equal ids unlikely.
   const isRandom = boundary.isShared || boundary.links.size > 0;
   boundary.links.add(link);
   return isRandom ? Math.floor(Math.random() * 2 ** 48) : boundary.lastId;

@@ -1,5 +1,5 @@
-// The clock of a link, and its only timer. Tests replace `setTimeout`, and often `performance` and `Date`. So these
-// globals are read at each use.
+// The clock of a link, and the only timer of the link. Tests of applications replace `setTimeout`, and often also
+// `performance` and `Date`. So this file reads these globals at each use.
 
 import { RESET_TIMER, START_CLOCK, TICK, WAKE } from "./wasm-abi.js";
 import { MAX_TIMEOUT_MS, setTimer } from "./timers.js";
@@ -11,7 +11,7 @@ import { MAX_TIMEOUT_MS, setTimer } from "./timers.js";
  * be busy.
  */
 const MIN_GRACE_MS = 10;
-/** The maximum of this further delay. */
+/** Maximum of the further delay. */
 const MAX_GRACE_MS = 250;
 
 /** Returns the time in milliseconds. In realms without `performance`, uses `Date`. */
@@ -19,7 +19,10 @@ export function now() {
   return (globalThis.performance ?? Date).now();
 }
 
-/** Returns the error for a timeout in a realm without timers, or undefined. A negative number means no timeout. */
+/**
+ * Returns an error if a call has a timeout and the realm has no timers. Otherwise returns undefined. A negative
+ * `timeout` means no timeout.
+ */
 export function missingTimerError(timeout) {
   if (timeout >= 0 && globalThis.setTimeout === undefined)
     return new TypeError("there is no setTimeout here: set the timeout to 0");
@@ -33,7 +36,7 @@ export class Clock {
   #setTimeout = globalThis.setTimeout;
   /**
    * Equal to `#setTimeout`; undefined if that function belongs to a test tool, because a test tool can drop its timers.
-   * While it is undefined, each new call sets the timer again.
+   * While this field is undefined, each new call sets the timer again.
    * @type {typeof setTimeout | undefined}
    */
   #trustedSetTimeout = this.#setTimeout;
@@ -49,8 +52,8 @@ export class Clock {
   }
 
   /**
-   * Reads the clock if an output requests a reading, or if the timer may be lost. The timeouts of new calls begin at
-   * this reading.
+   * Reads the clock if `output` requests a reading, or if the timer may be lost. A reading starts the timeouts of the
+   * calls that were made since the previous reading.
    */
   start(output) {
     if (output & RESET_TIMER || globalThis.setTimeout !== this.#trustedSetTimeout) this.#readClock(START_CLOCK);
@@ -83,11 +86,12 @@ export class Clock {
     const end = this.#lastReading + delay;
     const timer = setTimer(() => {
       const remaining = end - now() - this.#offset;
-      // If a test has replaced `setTimeout` but not the clock, the timer fires long before `end`. Then the time of the
-      // link advances to `end`. A real timer may also be early, by a millisecond.
+      // If a test has replaced `setTimeout` but not the clock, the timer fires long before `end`. In that case, the
+      // time of the link advances to `end`. A small difference is ignored, because a real timer may fire a millisecond
+      // early.
       if (remaining > 2 + delay / 2) this.#offset += remaining;
       const tick = () => this.#isStopped || this.#readClock(TICK);
-      // A late timer means that the thread was blocked. Messages that have arrived meanwhile are handled before the
+      // If the timer is late, the thread was blocked. Messages that arrived during that time are handled before the
       // timeouts.
       const late = now() + this.#offset - due;
       if (late <= 2) return tick();

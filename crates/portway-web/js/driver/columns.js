@@ -1,6 +1,6 @@
 // Columns: one notification in place of several messages of one kind. The notification has three arrays: the ids, the
-// methods and the values (params or results) of the messages. If all methods are equal, one string replaces their
-// array. Cloning three arrays takes a fraction of the time of cloning an object for each message. See "Lists" in
+// methods and the values (params or results) of the messages. If all methods are equal, one string replaces the array
+// of methods. Cloning three arrays takes a fraction of the time of cloning an object for each message. See "Lists" in
 // PROTOCOL.md.
 
 import { MAX_LIST_LENGTH } from "./limit-values.js";

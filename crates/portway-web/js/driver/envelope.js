@@ -8,7 +8,7 @@ import { ITEM } from "./stream-protocol.js";
 
 /**
  * Returns the kind of a value. Kind 9 is for values that JSON cannot express: `undefined`, functions, BigInts, symbols,
- * NaN and infinite numbers. Kind 0 is for a missing member, so no value has it.
+ * NaN and infinite numbers. This function never returns 0, because kind 0 is for a missing member.
  */
 export function kindOf(value) {
   if (typeof value === "string") return value === "" ? 6 : 5;
@@ -30,12 +30,13 @@ export const HAS_VERSION = 1 << 20;
 
 /**
  * Returns the shape of a message, without the bit `HAS_VERSION`. The second argument has the values of the message's
- * members, which the caller has read once. `idLength` is the maximum length of a string id, in characters.
+ * members, which the caller has already read. `idLength` is the maximum length of a string id, in characters.
  */
 export function shapeOf(message, { id, method, params, result, error }, idLength) {
   // JSON omits a member that is `undefined`, so such a member counts as missing. There are two exceptions. A `result`
-  // that is undefined counts, since a handler may return undefined. An `id` that is undefined has kind 9, which is
-  // invalid: the sender of such a message expects an answer.
+  // that is undefined has kind 9, because a handler may return undefined. An `id` that is undefined also has kind 9,
+  // and is invalid. If the `id` counted as missing, the message would be a notification, although its sender expects an
+  // answer.
   return (
     (id === undefined ? ("id" in message ? 9 : 0) : limitedKindOf(id, idLength)) |
     (method === undefined ? 0 : limitedKindOf(method, MAX_METHOD_LENGTH) << 4) |
@@ -66,8 +67,8 @@ export function isResponse(shape) {
  */
 export function isMessageOrBatch(value) {
   if (!Array.isArray(value)) return isMessage(value);
-  // `findIndex` ends at the first hole of an array. `every` would skip each hole in turn, and so block the thread: a
-  // small message may contain an array with billions of holes.
+  // `findIndex` ends at the first hole of an array. A small message may contain an array with billions of holes.
+  // `every` would visit all of them, and so block the thread.
   return value.length > 0 && value.findIndex((item) => !isMessage(item)) < 0;
 }
 
@@ -77,10 +78,10 @@ export function isMessage(value) {
 }
 
 /**
- * Separates the messages of a list. Returns the responses that must be handled together, as a batch, and the other
- * messages. A peer may answer a batch with one error whose id is null. This error ends all calls of the batch that have
- * no response of their own. So wasm must receive this error together with all responses of the list. A list without
- * such an error contains no responses that must be handled together. Items and progress are returned with the
+ * Separates the messages of a list. Returns two arrays: the messages that must be handled together, as a batch, and all
+ * other messages. A peer may answer a batch with one error whose id is null. This error ends all calls of the batch
+ * that have no response of their own. So wasm must receive this error together with all responses of the list. A list
+ * without such an error contains no responses that must be handled together. Items and progress are returned with the
  * responses, because an item or progress must be handled before the response to its call.
  */
 export function separateResponses(list) {
@@ -95,7 +96,7 @@ const POSITION_ID_BASE = 2 ** 53;
 /**
  * Encodes the id of a message as a number for wasm. A safe integer is encoded as itself. Any other id is encoded by
  * `position`, the position of the first message with this id in the batch. So equal ids have equal numbers, and wasm
- * can compare ids. The position is doubled, since above 2^53 JavaScript has only even numbers.
+ * can compare ids. The position is doubled, because numbers above 2^53 can express only even integers.
  */
 export function encodeId(id, position) {
   return Number.isSafeInteger(id) ? id : POSITION_ID_BASE + 2 * position;

@@ -23,7 +23,7 @@ export class ErrorReporter {
    */
   onError = undefined;
 
-  /** Reports an error to the application. If `onError` throws or rejects, both errors are logged. */
+  /** Reports an error to the application. If `onError` throws or rejects, its error and `error` are logged. */
   report = (error) => {
     if (this.onError === undefined) return logError(error);
     runUserCode(

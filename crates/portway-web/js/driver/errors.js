@@ -81,8 +81,8 @@ recognizeOtherCopies(RPCError);
 recognizeOtherCopies(CallError);
 
 /**
- * Sets a member of an object. An assignment would fail if a frozen prototype has a member with this name. An assignment
- * to `__proto__` would replace the prototype.
+ * Sets a member of an object without an assignment. An assignment would fail if a frozen prototype has a member with
+ * this name. An assignment to `__proto__` would replace the prototype.
  */
 export function define(object, key, value, enumerable = false) {
   const descriptor = { __proto__: null, value, configurable: true, enumerable, writable: true };
@@ -156,10 +156,10 @@ function reviveError(value, depth) {
 }
 
 /**
- * Returns the error object for a value that a handler has thrown. If `signal` is aborted, its reason and each
- * `AbortError` become the error -32800. `errorData` is the option of the server. If `errorData` throws, `link` reports
- * the exception. The response has only those members of a thrown error that this file names: libraries store headers,
- * tokens and paths in other members.
+ * Returns the error object for a value that a handler has thrown. If `signal` is aborted, and the value is the reason
+ * of `signal` or an `AbortError`, the code is -32800. `errorData` is the option of the server. If `errorData` throws,
+ * `link` reports the exception. The response has only those members of a thrown error that this file names, because
+ * libraries store headers, tokens and paths in other members.
  */
 export function serializeError(thrown, signal, errorData, link) {
   const member = (key) => orUndefined(() => thrown[key]);
@@ -246,8 +246,8 @@ export function tagOf(value) {
 
 /**
  * Returns whether a value is an object of the built-in class `name`, in any realm. In Node, some classes such as
- * `MessagePort` have the tag of another class, so `instanceof` is checked, too. This realm may lack the class, so the
- * function first checks that the class exists.
+ * `MessagePort` have the tag of another class, so the function also checks `instanceof`. This realm may lack the class,
+ * so the function first checks that the class exists.
  */
 export function isInstance(value, name) {
   return tagOf(value) === `[object ${name}]` || (globalThis[name] !== undefined && value instanceof globalThis[name]);

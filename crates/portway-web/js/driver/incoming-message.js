@@ -14,12 +14,12 @@ export class IncomingMessage {
   /**
    * Reads each member of `message` once. If the transport does not clone messages, a member may be a getter. A second
    * read may return another value, or may throw while a message is being handled. `idLength` is the maximum length of a
-   * string id, in characters. `isolator` makes sure that messages that were received together share no params.
-   * `origin` is the origin of the sender if the sender is a window.
+   * string id, in characters. `isolator` ensures that the messages of one list or batch share no params. `origin` is
+   * the origin of the sender if the sender is a window.
    */
   constructor(session, message, idLength, isolator, origin) {
     const { id, method, params, result, error } = message;
-    /** The session of this message. Once it has ended, messages of the handler are dropped. */
+    /** The session of this message. Once the session has ended, messages from the handler are dropped. */
     this.#session = session;
     this.method = method;
     /**
@@ -82,8 +82,8 @@ export class IncomingMessage {
   }
 
   /**
-   * Returns whether messages of the handler are dropped. If they are dropped because the session has ended, reports the
-   * error of the session.
+   * Returns whether messages from the handler are dropped. If they are dropped because the session has ended, reports
+   * the error of the session.
    */
   reportIfReplyDropped() {
     if (destroyedServers.has(this.server)) return true;
@@ -104,7 +104,7 @@ export class IncomingMessage {
     return message;
   }
 
-  /** Returns the params, and releases them: a handler may keep its context for long. */
+  /** Returns the params, and removes them from this message, because a handler may keep its context for long. */
   takeParams() {
     const { params } = this;
     this.params = undefined;
@@ -112,7 +112,7 @@ export class IncomingMessage {
   }
 
   abort(reason) {
-    // In a realm without signals, no handler waits for a signal.
+    // A realm without `AbortController` has no signals, so only the stream of the request is stopped.
     if (globalThis.AbortController === undefined) return this.producer?.stop(reason);
     this.#controller ??= new AbortController();
     this.#controller.abort(reason);

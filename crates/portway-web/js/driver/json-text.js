@@ -9,7 +9,7 @@ export const OVERSIZE = {
   id: null,
 };
 
-/** The replacement for each value that is not a message. One object is enough for all of these values. */
+/** Replaces each value that is not a message. */
 export const INVALID_REQUEST = { jsonrpc: "2.0", method: null, id: null };
 
 /**
@@ -25,9 +25,9 @@ export function asMessages(value, convert = asMessage) {
 
 /**
  * Converts one value to a message for the core. On a shared boundary, the core ignores values without `jsonrpc: "2.0"`,
- * because they belong to other code. No other code uses the text of this transport. So a value without `jsonrpc: "2.0"`
- * becomes an invalid request, which is answered. For a response without `jsonrpc: "2.0"`, returns undefined, because a
- * response is not answered.
+ * because they belong to other code. No other code uses a transport that carries text. So a value without
+ * `jsonrpc: "2.0"` becomes an invalid request, and the peer receives an error. For a response without `jsonrpc: "2.0"`,
+ * returns undefined, because a response is not answered.
  */
 export function asMessage(value) {
   if (Object(value) !== value || Array.isArray(value)) return INVALID_REQUEST;

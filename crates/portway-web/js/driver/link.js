@@ -23,12 +23,12 @@ import { OutputExecutor } from "./wasm-outputs.js";
 
 /**
  * The links, by transport. Transports that the library created with the same options on one boundary (a port, worker,
- * window or channel) share one hub, which listens to this boundary. Their link is in this map under the hub. So all
+ * window or channel) share one hub, which listens to this boundary. In this map, the hub is the key of the link. So all
  * clients and servers on these transports share one link.
  */
 const links = new WeakMap();
 
-// All promises share one executor. It stores the two functions of the newest promise here.
+// All promises share one executor. The executor stores the two functions of the newest promise here.
 let lastResolve;
 let lastReject;
 const captureResolvers = (resolve, reject) => {
@@ -48,7 +48,7 @@ export class Link extends ErrorReporter {
    * @type {CallError | undefined}
    */
   #disconnectError = undefined;
-  /** Undefined for JSON-RPC 2.0 with the extensions of this library. */
+  /** The `McpDialect`; undefined for JSON-RPC 2.0 with the extensions of this library. */
   #dialect;
   #transport;
   /** The transports that this link was made on. The link destroys them when it closes. */
@@ -147,7 +147,7 @@ export class Link extends ErrorReporter {
       (...end) => this.#onPeerLost(...end),
       isWaiting,
       () => pendingCalls.ids(),
-      // A bundle of a transport that uses these arguments is smaller than a bundle with its own copies.
+      // With the next three arguments, the bundle of a transport needs no copies of these functions and this class.
       setTimer,
       now,
       CallError,
@@ -182,9 +182,9 @@ export class Link extends ErrorReporter {
   }
 
   /**
-   * Starts a call that ends by `resolve` or `reject`. The timeout is in milliseconds; a negative number means no
+   * Starts a call. At its end, calls `resolve` or `reject`. The timeout is in milliseconds; a negative number means no
    * timeout. Returns the slot of the call, for `cancel`, or undefined if the call has ended. If `stream` is set, the
-   * request is for a stream of items, which `stream` receives.
+   * call requests a stream, and `stream` receives the items.
    */
   startCall(owner, method, params, timeout, options, resolve, reject, stream) {
     const signal = options?.signal ?? undefined;
@@ -209,8 +209,8 @@ export class Link extends ErrorReporter {
       // `send` does not throw, but the stack may overflow.
       this.#failCall(slot, id, error);
     }
-    // If the call has ended already, it needs no timeout, so the clock is not read. It has ended if its message cannot
-    // be sent, or if the transport has delivered the answer at once.
+    // If the call has ended already, it needs no timeout, so the clock is not read. The call has ended if its message
+    // could not be sent, or if the transport has already delivered the response.
     if (calls.idOf(slot) !== id) return;
     this.#clock.start(output);
     return slot;
@@ -232,13 +232,13 @@ export class Link extends ErrorReporter {
 
   /**
    * Restarts the timeout of the call in a slot. `timeout`, `end` (the latest end of the call) and `time` (the current
-   * time) are in milliseconds. A negative `timeout` or `end` means that this limit does not apply.
+   * time) are in milliseconds. A negative `timeout` or `end` means no limit.
    */
   resetTimeout(slot, timeout, end = -1, time = 0) {
     this.#clock.start(this.#wasm.run(RESTART, slot, timeout, end, time));
   }
 
-  /** Sends a notification if the peer is connected, and reports an error if it cannot be sent. */
+  /** Sends a notification if the peer is connected. If sending fails, reports the error. */
   sendIfConnected(method, params) {
     if (!this.#disconnectError) this.runUserCode(() => this.notify(method, params));
   }
@@ -272,7 +272,7 @@ export class Link extends ErrorReporter {
     if (!this.#disconnectError) this.queue.sendItem(requestOrNotification(ITEM, { id, value }), transfer, producer);
   }
 
-  /** Sends the messages that wait for the end of the turn. */
+  /** Sends the messages that are queued until the end of the turn. */
   flush() {
     this.queue.flush();
   }
@@ -320,7 +320,9 @@ export class Link extends ErrorReporter {
 
   // Incoming requests.
 
-  /** Adds a server. If several servers have a method, the newest of these servers handles its requests. */
+  /**
+   * Adds a server. If several servers have a method, the newest of these servers handles the requests for this method.
+   */
   addServer(server) {
     this.#dispatcher.servers.unshift(server);
   }
@@ -398,8 +400,8 @@ export class Link extends ErrorReporter {
 
   /**
    * Ends all calls, except those with the ids in `kept`. If `willReconnect` is false, later calls are refused until a
-   * message arrives. The requests of the peer are aborted, unless the peer may still receive their answers:
-   * `stillReceives` is true, or the error has the reason `unresponsive`.
+   * message arrives. The requests of the peer are aborted, unless `stillReceives` is true or the error has the reason
+   * `unresponsive`. In these two cases, the peer may still receive the responses.
    */
   #onPeerLost(error, willReconnect, stillReceives, kept) {
     if (this.closed) return;
@@ -439,7 +441,7 @@ export class Link extends ErrorReporter {
   /** Ends a call that cannot be sent. For a notification, which has no slot, reports the problem. */
   #failCall(slot, id, problem) {
     if (slot === undefined) this.report(problem);
-    // Over a transport that delivers at once, the call may have ended before its sending failed.
+    // A transport may deliver a message and then throw, so the call may have ended before its sending failed.
     else if (this.#pendingCalls.idOf(slot) === id) this.#pendingCalls.abandon(slot, problem);
   }
 

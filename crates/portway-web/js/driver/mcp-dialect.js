@@ -1,6 +1,6 @@
-// The dialect `mcp`: how the Model Context Protocol cancels a request, reports progress, and answers without a value.
-// The rules are those of MCP 2025-11-25: basic/utilities/cancellation, basic/utilities/progress, and the schema. Links
-// without a dialect use none of this code.
+// The dialect `mcp`: how the Model Context Protocol cancels a request, reports progress, and sends a result without a
+// value. The rules are those of MCP 2025-11-25: basic/utilities/cancellation, basic/utilities/progress, and the schema.
+// Links without a dialect use none of this code.
 
 import { INTERNAL_ERROR, truncate } from "./errors.js";
 import { isMessageOrBatch } from "./envelope.js";
@@ -17,8 +17,8 @@ const INITIALIZE = "initialize";
 const REFUSED = { jsonrpc: "2.0", method: "refused", id: {} };
 
 /**
- * Returns whether a client or server with these options uses the dialect. `isMcp` is whether the link on its transport
- * uses the dialect. It is undefined before the transport has a link.
+ * Returns whether a client or server with these options uses the dialect. `isMcp` is whether the link of the transport
+ * uses the dialect. `isMcp` is undefined if the transport has no link yet.
  */
 export function checkDialect(options, isMcp) {
   const dialect = options?.dialect;
@@ -36,13 +36,13 @@ export function noBatches() {
   return new TypeError('the dialect "mcp" has no batches; use request()');
 }
 
-/** Converts the messages between a link and its transport. For the link, it takes the place of the transport. */
+/** Converts the messages between a link and its transport. The link uses this object in place of the transport. */
 export class McpDialect {
   #link;
   #transport;
   #observers;
 
-  /** `observers` has the ids of the calls with `onProgress`. The tokens of progress are these ids. */
+  /** `observers` has the ids of the calls with `onProgress`. These ids are also the tokens of progress. */
   constructor(link, transport, observers) {
     this.#link = link;
     this.#transport = transport;
@@ -94,7 +94,7 @@ export class McpDialect {
   #receive(message, handler) {
     if (!isMessageOrBatch(message)) return;
     if (!Array.isArray(message)) return this.#receiveSingle(message, handler);
-    // A peer of MCP 2025-03-26 may put its responses into an array. Each of them ends its call.
+    // A peer of MCP 2025-03-26 may put its responses into an array. Each response ends its call.
     const responses = message.filter(isAnswer);
     for (const response of responses) handler(response);
     if (responses.length < message.length) handler(REFUSED);
@@ -109,7 +109,7 @@ export class McpDialect {
     else if (method === PROGRESSED && this.#observers.has(params?.progressToken)) {
       const { progressToken, ...value } = params;
       handler(notification(PROGRESS, { [PROGRESS_TOKEN]: progressToken, [PROGRESS_VALUE]: value }));
-      // In this dialect, the notifications of this library have no meaning.
+      // This dialect drops the notifications that belong to the extensions of this library.
     } else if (method !== CANCEL && method !== PROGRESS && !method.startsWith("rpc.")) handler(message);
   }
 }
@@ -123,7 +123,10 @@ export class McpDispatcher extends RequestDispatcher {
     super.dispatch(slot, request, batch);
   }
 
-  /** Aborts the request with this id, which the peer has cancelled. `reason` is the text of the peer, if it has one. */
+  /**
+   * Aborts the request with this id, which the peer has cancelled. `reason` is the text that the peer has sent as the
+   * reason, if any.
+   */
   cancel(id, reason) {
     const request = this.find(id);
     if (request === undefined || request.method === INITIALIZE) return;
@@ -153,7 +156,7 @@ function tokenOf(params) {
   } catch {}
 }
 
-/** Returns the text of the reason of a signal. The reason may be any value. */
+/** Returns the text of the reason of a signal. The reason may be any value, so its conversion may throw. */
 function textOf(reason) {
   try {
     return String(reason?.message ?? reason);

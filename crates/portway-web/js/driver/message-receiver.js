@@ -154,7 +154,7 @@ export class MessageReceiver {
     const { batchItems, idLength } = this.#limits;
     let otherCount = 0;
     let responseCount = 0;
-    // All items are read before wasm is called: reading an item may throw, or call this method.
+    // All items are read before wasm is called, because a getter of an item may throw, or may call this method.
     for (const item of items) {
       if (isolator.isDuplicate(item)) continue;
       const message = new IncomingMessage(
@@ -166,7 +166,7 @@ export class MessageReceiver {
       );
       // Wasm refuses a batch that has more than `batchItems` messages besides responses. So one message above this
       // limit is enough for the refusal, and further messages are skipped. At most `capacity` responses belong to
-      // pending calls. Responses above `capacity` plus `batchItems` are skipped, too.
+      // pending calls. Responses above `capacity` plus `batchItems` are also skipped.
       const isResponseItem = isResponse(message.shape);
       if (isResponseItem ? responseCount++ > this.#pendingCalls.capacity + batchItems : otherCount++ > batchItems)
         continue;
@@ -193,7 +193,7 @@ export class MessageReceiver {
   /**
    * If a message is a notification of the protocol, handles it and returns false. For any other message, and for
    * progress that no call observes, returns whether this link accepts the message. A link without servers accepts no
-   * requests, so that other links on its boundary answer them.
+   * requests and no notifications, so that other links on its boundary handle them.
    */
   #handleControlOrAccept(message, isListItem) {
     const { method, params, id, shape } = message;
@@ -219,7 +219,7 @@ export class MessageReceiver {
     return id === undefined || this.#internals.boundary.links.size < 2 || this.#shouldAnswer(message);
   }
 
-  /** Returns whether this link answers a request that other links on its boundary receive, too. */
+  /** Returns whether this link answers a request that other links on its boundary also receive. */
   #shouldAnswer({ method, params, id, origin }) {
     const requested = method === STREAM ? params?.method : method;
     const link = this.#link;
@@ -231,7 +231,7 @@ export class MessageReceiver {
 
   /**
    * Handles an unreadable message. `answeredIds` has the ids of the calls that the message answers; an unknown id is
-   * undefined. `answeredIds` is null if the message may or may not be an answer.
+   * undefined. `answeredIds` is null if it is unknown whether the message is an answer.
    */
   receiveUnreadable(error, answeredIds) {
     if (answeredIds === null) return this.#unreadableTimer.start(error);
@@ -243,7 +243,7 @@ export class MessageReceiver {
   }
 
   #receiveColumns(params, isListItem) {
-    // Nested columns could describe any number of messages in a few bytes.
+    // Columns in a list are refused, because nested columns could describe any number of messages in a few bytes.
     const messages = isListItem ? [] : decodeColumns(Object(params));
     if (messages.length === 0) this.#link.ignored++;
     this.#receiveList(messages, true);

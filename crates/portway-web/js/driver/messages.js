@@ -63,9 +63,9 @@ export function retryWithPlainCopy(error, message, send) {
 }
 
 /**
- * Copies the plain objects, arrays, maps and sets in a value. User interface libraries wrap these in proxies, which no
- * browser clones. Other objects are not copied, unless `copyOther` returns a copy. `copyOther` is also called for plain
- * objects with `toJSON`.
+ * Copies the plain objects, arrays, maps and sets in a value. User interface libraries wrap such objects in proxies,
+ * and no browser clones a proxy. Any other object is not copied, unless `copyOther` returns a copy of it. `copyOther`
+ * is also called for plain objects with `toJSON`.
  */
 export function plainCopy(value, copyOther, copies = new Map()) {
   if (typeof value !== "object" || value === null) return value;

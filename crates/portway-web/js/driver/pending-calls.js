@@ -6,8 +6,8 @@ import { ABANDON } from "./wasm-abi.js";
 import { CallError } from "./errors.js";
 import { TOTAL_TIMEOUT_FACTOR } from "./limit-values.js";
 
-// The fields of all calls are in one array; the first field of a call is its id. An object for each call would cost 36
-// bytes more.
+// The fields of all calls are in one array; the first field of a call is its id. An object for each call would need 36
+// bytes more per call.
 const OWNER = 1;
 const METHOD = 2;
 const RESOLVE = 3;
@@ -28,7 +28,7 @@ export class PendingCalls {
   /** The slots of the calls with a signal, by signal. */
   #slotsBySignal = new Map();
 
-  /** `transport.describeTimeout` is the only member that is used. The transport may lack this member. */
+  /** This class uses only the member `describeTimeout` of the transport. The transport may lack this member. */
   constructor(wasm, transport) {
     this.#wasm = wasm;
     this.#transport = transport;
@@ -138,17 +138,17 @@ export class PendingCalls {
     return this.#slots(owner).length;
   }
 
-  /** Ends all calls, or those of one owner, except those with the ids in `kept`. */
+  /** Ends all calls, or the calls of one owner. Calls with the ids in `kept` do not end. */
   abandonAll(error, owner, kept) {
     for (const slot of this.#slots(owner)) {
-      // The end of a call may end other calls and start new ones, so the slot is checked again.
+      // A cleanup at the end of a call may end other calls or start new calls, so the slot is checked again.
       if (this.#isPending(slot, owner) && !kept?.has(this.idOf(slot))) this.abandon(slot, this.#errorFor(slot, error));
     }
   }
 
   /**
-   * Ends all streams, or those of one owner. Each stream then cancels itself at the peer, so the link must still be
-   * connected.
+   * Ends all streams, or the streams of one owner. Each stream also cancels its call at the peer, so the link must
+   * still be connected.
    */
   abandonStreams(error, owner) {
     for (const { item, slot } of this.observers.values()) {
@@ -181,7 +181,7 @@ export class PendingCalls {
   }
 
   #release(slot) {
-    // Without further arguments, `insert` clears the slot. Engines compile it to a few stores; `fill` is slower.
+    // Without further arguments, `insert` clears the slot. Engines compile this call to a few stores; `fill` is slower.
     this.insert(slot);
     if (this.#cleanups.size > 0) {
       this.#cleanups.get(slot)?.();

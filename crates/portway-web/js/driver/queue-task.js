@@ -2,14 +2,14 @@
 
 /**
  * The functions that queue a task. They are read when this module runs, since tests may replace them later. In WebKit,
- * the global `setImmediate` may be an iframe with this name, of any origin.
+ * the global `setImmediate` may be an iframe that has this name, so `queueTask` checks the type.
  */
 const tasks = /* @__PURE__ */ (({ setImmediate, MessageChannel, setTimeout }) => ({
   setImmediate,
   MessageChannel,
   setTimeout,
 }))(globalThis);
-/** All tasks share one channel: each port slows WebKit down. */
+/** All tasks share one channel, because each port slows WebKit down. */
 let channel;
 const queue = [];
 

@@ -1,5 +1,5 @@
-// The second argument of a handler. It has the members that `HandlerContext` in `types/api.d.ts` declares. From it, a
-// handler cannot reach other objects of the library.
+// The second argument of a handler. It has the members that `HandlerContext` in `types/api.d.ts` declares. Through the
+// context, a handler cannot reach other objects of the library.
 
 /**
  * The context of a request or notification. Most handlers use none of its functions, so a getter creates each function

@@ -14,15 +14,18 @@ import { StreamBudget, isStream, iteratorOf, parseStreamRequest } from "./stream
 import { STREAM } from "./stream-protocol.js";
 import { setTimer } from "./timers.js";
 
-/** The destroyed servers. A server is an object of the application, so it has no member for this state. */
+/**
+ * The destroyed servers. This state is not a member of the server, because the server is an object of the application.
+ */
 export const destroyedServers = /* @__PURE__ */ new WeakSet();
 
 export class RequestDispatcher {
   /** The servers, newest first: objects with the maps `methods` and `notifications`. */
   servers = [];
   /**
-   * A set of the running requests, from a transport that limits them. `add` returns false to refuse a request. `paced`
-   * returns an iterator of the items in its argument. The iterator waits while too much output is unsent.
+   * The set in which a transport counts the running requests; undefined if the transport does not limit them. `add`
+   * returns false to refuse a request. `paced` returns an iterator of the items in its argument. The iterator waits
+   * while too much output is unsent.
    * @type {{
    *   add(request: any): boolean, delete(request: any): void, clear(): void, paced(items: any): any
    * } | undefined}
@@ -34,13 +37,13 @@ export class RequestDispatcher {
   /** The running requests, by slot. */
   #running = [];
   #streamBudget = new StreamBudget();
-  /** The replies that wait for the rest of their batch, by token. */
+  /** The replies that wait for the other replies of their batch, by token. */
   #batchReplies = new Map();
   #lastReplyToken = 0;
   /**
-   * Requests that have ended without a response, and whose handlers still run: those of ended sessions, and those that
-   * `discard` has ended. They count as running requests. Otherwise, a peer could exceed the limit by new sessions, or
-   * by cancellations. Those of ended sessions count for a limited time.
+   * Requests that have ended without a response, and whose handlers still run: requests of ended sessions, and requests
+   * that `discard` has ended. Their number is limited, because a peer could otherwise start any number of handlers by
+   * new sessions or by cancellations. After the end of a session, a timer clears the set.
    */
   #lingeringRequests = new Set();
   #endedSessionTimer;
@@ -53,7 +56,7 @@ export class RequestDispatcher {
     return this.#running[request.slot] === request;
   }
 
-  /** Runs the handler of a request, and answers it. */
+  /** Runs the handler of a request, and answers the request. */
   dispatch(slot, request, batch) {
     request.slot = slot;
     request.batch = batch;
@@ -76,7 +79,7 @@ export class RequestDispatcher {
     } catch (thrown) {
       return this.#fail(request, thrown);
     }
-    // In MCP, which has no streams, each peer answers `ping` (MCP 2025-11-25, basic/utilities/ping).
+    // `servesStreams` is false only in MCP, where each peer answers `ping` (MCP 2025-11-25, basic/utilities/ping).
     if (request.server !== undefined || (request.method === "ping" && !this.servesStreams))
       return this.#settleResult(request, result);
     this.#answer(request, { code: METHOD_NOT_FOUND, message: `Method not found: ${truncate(request.method)}` });
@@ -135,7 +138,7 @@ export class RequestDispatcher {
     }
   }
 
-  /** Returns 2 if a server has the method, 1 if the servers have other methods, 0 if there is no server. */
+  /** Returns 2 if a server has the method, 1 if there are servers without the method, 0 if there is no server. */
   rank(method) {
     if (this.servers.length === 0) return 0;
     return this.servers.some(({ methods }) => methods.has(method)) ? 2 : 1;
@@ -153,7 +156,7 @@ export class RequestDispatcher {
     this.#respond(request, undefined);
   }
 
-  /** Adds credit to the stream of the request with this id: the number of further items that the caller accepts. */
+  /** Adds `count` to the credit of a stream. Credit is the number of items that the caller still accepts. */
   addCredit(id, count) {
     this.find(id)?.producer?.addCredit(count, this.#spareCredit());
   }
@@ -171,8 +174,9 @@ export class RequestDispatcher {
   }
 
   /**
-   * Removes a destroyed server, and aborts its requests. If `sendsGoodbye` is true, the transport then sends a goodbye
-   * (`rpc.bye`), which ends the calls of the peer. Otherwise the requests are answered with an error.
+   * Removes a destroyed server, and aborts its requests. If `sendsGoodbye` is true, the requests get no reply, because
+   * the transport sends a goodbye (`rpc.bye`), which ends the calls of the peer. Otherwise, each request is answered
+   * with an error.
    */
   removeServer(server, sendsGoodbye) {
     this.servers = this.servers.filter((other) => other !== server);
@@ -242,15 +246,15 @@ export class RequestDispatcher {
   }
 
   #fail(request, thrown) {
-    // `errorData` is only called for errors that are sent.
+    // `errorData` is called only for errors that are sent.
     const errorData = this.isRunning(request) ? request.server?.errorData : undefined;
     this.#answer(request, serializeError(thrown, request.signalIfCreated, errorData, this.#link));
   }
 
   /** Answers a request with an error object, or with a result if there is no error. */
   #answer(request, error, result) {
-    // If the request is not running, the session or the link has ended, and the reply is dropped. A dropped error is
-    // reported, unless the request was cancelled. A dropped result is not reported.
+    // The reply is dropped if the request was discarded, or if the session or the link has ended. If the session has
+    // ended and the dropped reply is an error, the error of the session is reported, unless the request was cancelled.
     this.#lingeringRequests.delete(request);
     if (!this.isRunning(request))
       return void (error === undefined || error.code === REQUEST_CANCELLED || request.reportIfReplyDropped());

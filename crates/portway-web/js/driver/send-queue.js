@@ -1,6 +1,6 @@
-// The outbound queue. Sends the first message of a turn at once, and coalesces the others until the turn ends: they are
-// sent as one array. The first message also queues a microtask, which ends the turn. So messages after the next `await`
-// belong to another turn, although the task of the event loop is the same.
+// The outbound queue. Sends the first message of a turn at once. Queues the later messages of the turn, and sends them
+// as one array when the turn ends. The first message also queues a microtask, which ends the turn. So messages after
+// the next `await` belong to another turn, although the event loop still runs the same task.
 
 import { encodeColumns } from "./columns.js";
 import { INTERNAL_ERROR, truncate, nameOf } from "./errors.js";
@@ -17,8 +17,8 @@ import { snapshotIfSmall } from "./snapshot.js";
 const EXTRA_MICROTASKS = 4;
 
 /**
- * The maximum time (ms) for which messages of one turn are only queued. After this time, the next message is sent at
- * once, since the turn may be long.
+ * The maximum time (ms) for which the messages of a turn are queued. After this time, the next message is sent at once,
+ * since the turn may be long.
  */
 const MAX_DELAY_MS = 4;
 
@@ -36,7 +36,7 @@ const RESOLVED = /* @__PURE__ */ Promise.resolve();
 
 /**
  * The queues with waiting messages. If a page or process ends within a turn, the microtask that flushes a queue does
- * not run. Then a listener flushes the queues.
+ * not run. In this case, a listener flushes the queues.
  */
 const nonEmptyQueues = /* @__PURE__ */ sharedRegistry();
 
@@ -66,7 +66,7 @@ function sharedRegistry() {
 export class SendQueue {
   /**
    * Whether the messages of a turn are coalesced; `"columns"` to send them as columns. If undefined, the member
-   * `coalesces` of the transport decides. The two sides of a session agree on this value.
+   * `coalesces` of the transport decides. A session sets this member if its peer accepts lists.
    * @type {boolean | "columns" | undefined}
    */
   coalesce = undefined;
@@ -74,8 +74,8 @@ export class SendQueue {
   #onSendFailed;
   #report;
   /**
-   * The messages that wait for the end of the turn. Their sources are in the second array, at the same index: a slot, a
-   * method, or an object with the rest of an entry.
+   * The messages that wait for the end of the turn. `#sources` has the source of each message at the same index: a
+   * slot, a method, or an object with all members of an entry except `message`.
    */
   #messages = [];
   #sources = [];
@@ -91,7 +91,7 @@ export class SendQueue {
     if (this.#microtasksLeft-- > 0) return void RESOLVED.then(this.#endTurn);
     lastReading = undefined;
     this.flush();
-    // If the transport delivers at once, its receivers may have sent more messages, which now wait.
+    // If the transport delivers at once, its receivers may have sent more messages, which are now in the queue.
     this.#isTurnOpen = this.#messages.length > 0;
     if (this.#isTurnOpen) RESOLVED.then(this.#endTurn);
   };
@@ -111,7 +111,7 @@ export class SendQueue {
     return this.coalesce || this.#transport.coalesces;
   }
 
-  /** Sends a message, at once or with others. Does not throw. */
+  /** Sends a message at once, or queues it. Does not throw. */
   send(message, transfer, slot, method) {
     if (transfer === undefined && this.tryEnqueue(message, slot, method)) return;
     if (this.#messages.length > 0) this.flush();
@@ -123,7 +123,7 @@ export class SendQueue {
     }
   }
 
-  /** Sends an item of a stream, at once or with others. Throws if it cannot be sent. */
+  /** Sends an item of a stream at once, or queues it. Throws if sending fails. */
   sendItem(message, transfer, producer) {
     if (!this.coalesces) return this.sendImmediately(message, transfer, producer);
     const list = transfer && orderTransferList(transfer);
@@ -143,7 +143,7 @@ export class SendQueue {
   tryEnqueue(message, slot, source) {
     if (!this.coalesces) return false;
     if (!this.#isTurnOpen) {
-      // The first message of a turn is sent at once: it may be the only one, and the peer can begin.
+      // The first message of a turn is sent at once. It may be the only message, and the peer can begin to handle it.
       this.#isTurnOpen = true;
       this.#microtasksLeft = 0;
       RESOLVED.then(this.#endTurn);
@@ -170,7 +170,7 @@ export class SendQueue {
     }
   }
 
-  /** Sends a message at once, after those in the queue. Throws if it cannot be sent. */
+  /** Sends the messages in the queue, and then a message. Throws if this message cannot be sent. */
   sendImmediately(message, transfer, producer) {
     this.flush();
     const result = post(this.#transport, message, transfer);
@@ -258,14 +258,16 @@ export class SendQueue {
     }
   }
 
-  /** Returns the entries to send in place of a failed entry: for a reply, an error reply; for another message, none. */
+  /**
+   * Returns the entries to send in place of a failed entry: an error reply for a reply, and none for any other message.
+   */
   #errorRepliesFor(entry, problem) {
     if (!("method" in entry.message)) return [{ message: uncloneableReply(entry, problem) }];
     this.#onSendFailed(entry, problem);
     return [];
   }
 
-  /** Sends entries in one array. Returns the exception, if there is one. */
+  /** Sends entries in one array. If sending throws, returns the exception. */
   #trySendAll(entries) {
     if (entries.length === 0) return undefined;
     const transfer = entries.flatMap((entry) => entry.transfer ?? []);

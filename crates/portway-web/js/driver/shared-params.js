@@ -1,6 +1,6 @@
 // Makes sure that messages that were received together share no params. Structured clone keeps the identity of objects
-// within one event, so two requests could share an object. Then the handler of one request could change a value that
-// the handler of the other request has checked.
+// within one event, so two requests could share an object. In that case, the handler of one request could change a
+// value that the handler of the other request has checked.
 
 import { SHARED_PARAMS } from "./envelope.js";
 import { tagOf } from "./errors.js";
@@ -10,7 +10,7 @@ import { payloadKey, snapshotIfSmall } from "./snapshot.js";
 /** The tags of objects that messages may share: objects that a handler cannot change, and shared memory. */
 const IMMUTABLE_OR_SHARED = /^\[object (Blob|File|CryptoKey|SharedArrayBuffer)\]$/;
 
-/** Returns the values in an object of any realm. Holes of an array are left out: there may be billions. */
+/** Returns the values in an object of any realm. Holes of an array are left out, because there may be billions. */
 function partsOf(value) {
   switch (tagOf(value)) {
     case "[object Map]":
@@ -43,8 +43,8 @@ export class ParamsIsolator {
   #seen = new Set();
 
   /**
-   * Returns whether the same object has occurred in this event before, and is a message with an id. Such a message is
-   * answered only once.
+   * Returns whether an earlier message of this event is the same object, and has an id. Such an object must be answered
+   * only once.
    */
   isDuplicate(message) {
     const isKnown = this.#seen.has(message);
@@ -54,8 +54,8 @@ export class ParamsIsolator {
 
   /**
    * Returns the params of the next message. Small params are copied. Large params that share an object with an earlier
-   * message are replaced by `SHARED_PARAMS`, which makes the message invalid. If they were copied, a peer could fill
-   * the memory by a message of a few bytes.
+   * message are replaced by `SHARED_PARAMS`, which makes the message invalid. They are not copied, because a peer could
+   * otherwise fill the memory by a message of a few bytes.
    */
   isolateParams(params) {
     if (typeof params !== "object" || params === null) return params;
@@ -74,7 +74,7 @@ export class ParamsIsolator {
       const key = payloadKey(message);
       if (this.#isShared(message[key]) && transfer === undefined) message[key] = plainCopy(message[key], copyOther);
     } catch {
-      // Sending the message will fail, and report the error.
+      // A getter has thrown. Sending the message will fail for the same reason, and will report the error.
     }
   }
 
@@ -88,8 +88,8 @@ export class ParamsIsolator {
       if (this.#seen.has(value)) isShared ||= !IMMUTABLE_OR_SHARED.test(tagOf(value));
       else for (const part of partsOf(value)) if (typeof part === "object" && part !== null) visited.add(part);
     }
-    // The objects are added even if the message is refused. If the next message contains the same objects, their parts
-    // are not visited again.
+    // The objects are added even if the message is refused, so that their parts are not visited again if the next
+    // message contains the same objects.
     for (const value of visited) this.#seen.add(value);
     return isShared;
   }

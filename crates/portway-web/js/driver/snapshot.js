@@ -1,6 +1,7 @@
 // Copies the payload of a message, so that the message can be sent later in the turn. Changes that the caller makes
 // until then have no effect on the message. Only small payloads of plain values qualify. Cloning any other value may
-// fail, and then all messages that are sent with it fail. A large message is not sent faster with others.
+// fail, and all messages that are sent together with that value would also fail. For a large message, sending it
+// together with others saves no time.
 
 import { MAX_COALESCED_STRING, MAX_COALESCED_VALUES } from "./limit-values.js";
 
@@ -28,8 +29,8 @@ export function payloadKey(message) {
 }
 
 /**
- * The state of one copy. Each copy has its own: a getter of the application may run during a copy, and may send a
- * message, which is copied, too.
+ * The state while one payload is copied. Each payload needs its own state, because a getter of the application may run
+ * during the copying and send another message, whose payload is also copied.
  */
 class Snapshot {
   /** The number of values that may still be copied; negative if the payload does not qualify. */
@@ -60,7 +61,7 @@ class Snapshot {
       case "undefined":
         return value;
       case "object":
-        // If a buffer is in the transfer list, its views are transferred, too.
+        // If a buffer is in the transfer list, its views are also transferred.
         if (value === null || this.#transfer?.includes(ArrayBuffer.isView(value) ? value.buffer : value)) return value;
         return this.#copyObject(value);
     }
@@ -69,7 +70,7 @@ class Snapshot {
 
   #copyObject(value) {
     const isArray = Array.isArray(value);
-    // The length is checked before the keys are listed: there may be many.
+    // The length is checked before the keys are listed, because there may be many keys.
     const isTooLong = isArray && value.length > this.#budget;
     // If the payload contains an object twice, the copy would contain two objects. So such a payload does not qualify.
     if (isTooLong || this.#known?.has(value) || !isPlain(value, isArray) || this.#seen?.includes(value))
@@ -87,7 +88,7 @@ class Snapshot {
     return copy;
   }
 
-  /** Copies the items by position: a loop over the keys, which are strings, takes several times as long. */
+  /** Copies the items by position, because a loop over the keys, which are strings, takes several times as long. */
   #copyArray(value) {
     const copy = [];
     for (let n = 0; n < value.length && this.#budget >= 0; n++) {

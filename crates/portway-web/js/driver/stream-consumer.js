@@ -16,7 +16,7 @@ export function validateWindow(window) {
 
 /**
  * The reasons of errors that arise on this side. The link ends the call with such an error, but does not cancel the
- * call at the peer. So the stream cancels the call.
+ * call at the peer. So the stream cancels the call at the peer.
  */
 const LOCAL_REASONS = ["destroyed", "unresponsive", "wasm-died"];
 
@@ -126,8 +126,8 @@ export class Stream {
     const isCancelled = error === this.#signal?.reason;
     if (!isCancelled && this.id !== undefined && LOCAL_REASONS.includes(error?.reason))
       this.#link.cancelAtPeer(this.id);
-    // The items that the peer has sent before an error are still read. After any other error, the unread items are
-    // dropped.
+    // After an error from the peer, the application can still read the items that precede the error. After any other
+    // error, the unread items are dropped.
     if (isCancelled || !(error instanceof RPCError)) this.#items = [];
     this.#failure = { error };
     this.#end();

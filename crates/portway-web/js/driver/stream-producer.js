@@ -19,7 +19,7 @@ export function isStream(result) {
 /** Returns an iterator of the result of a handler, or undefined. */
 export function iteratorOf(source) {
   if (typeof source?.getReader === "function") {
-    // A reader is used for two reasons. Not every engine has iterable streams, and a reader can end a pending read at
+    // A reader is used for two reasons: not every engine has iterable streams, and a reader can end a pending read at
     // once.
     const reader = source.getReader();
     return {
@@ -51,8 +51,8 @@ export function parseStreamRequest(request, requested, spareCredit) {
 }
 
 /**
- * Limits the number of items and the time of all streams of a link in each turn of the event loop. So a handler that
- * never waits does not block the thread.
+ * The budget of all streams of a link for each turn of the event loop: a number of items, and a time. With this budget,
+ * a handler that never waits does not block the thread.
  */
 export class StreamBudget {
   #remaining = MAX_ITEMS_PER_TURN;
@@ -156,7 +156,7 @@ class StreamProducer {
         const transfer = request.transferList;
         request.transferList = undefined;
         if (done) {
-          // The flush may fail for an earlier item. Then the response is an error.
+          // If the flush fails for an earlier item, the response is an error.
           link.flush();
           return resolve();
         }
@@ -185,15 +185,15 @@ class StreamProducer {
 
   /** Ends the iterator, because the peer has cancelled the stream, or the server or the link has ended. */
   stop(reason) {
-    // A peer may cancel twice.
+    // The peer may cancel a stream twice. The second time has no effect.
     if (this.#stopRequest !== undefined) return;
     this.#stopRequest = { reason };
     if (this.#iterator !== undefined) this.#close();
   }
 
   /**
-   * Ends the iterator, then rejects the promise of `run`: with the error that the iterator throws, or with the reason
-   * of `stop`.
+   * Ends the iterator, and then rejects the promise of `run` with the error that the iterator throws. If the iterator
+   * does not throw, rejects with the reason of `stop`.
    */
   async #close() {
     const { reason } = /** @type {{ reason: unknown }} */ (this.#stopRequest);

@@ -1,7 +1,7 @@
 // The names and checks that both sides of a stream use. The request `rpc.stream` requests the items of a method. Each
 // item is sent as a notification `rpc.item`, and the response ends the stream. Credit is the number of items that the
-// caller still accepts. The request contains the first credit, and `rpc.credit` adds more. Without credit, no item is
-// sent.
+// caller still accepts. The request contains the initial credit, and the notification `rpc.credit` adds credit. Without
+// credit, no item is sent.
 
 import { MAX_STREAM_CREDIT } from "./limit-values.js";
 

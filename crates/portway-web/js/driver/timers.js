@@ -13,7 +13,8 @@ export function timeoutProblem(timeout, name = "timeout") {
 
 /**
  * Runs a function after a time in milliseconds. Returns the timer, for `clearTimeout`. The timer is set outside of all
- * zones, and the function runs in the zone of the caller. In a zone with its own clock, that clock drives the timer.
+ * zones, and the function runs in the zone of the caller. If the zone of the caller has a clock of its own (in a test),
+ * the timer is set in this zone.
  */
 export function setTimer(run, ms) {
   const { Zone, setTimeout } = globalThis;

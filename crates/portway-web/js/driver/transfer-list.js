@@ -1,5 +1,5 @@
 // Transfer lists. Engines check some kinds of objects only while they transfer the list, and may have detached other
-// objects by then. So the objects are checked and ordered here. If a transfer fails, the caller still has all objects.
+// objects by then. This file checks and orders the objects first, so that a failed transfer detaches none of them.
 
 import { isInstance } from "./errors.js";
 
@@ -23,7 +23,10 @@ export function orderTransferList(transfer) {
   return list.sort((a, b) => transferPriority(a) - transferPriority(b));
 }
 
-/** Returns whether a value is a `MessagePort`, of any window: each window has a class of its own. */
+/**
+ * Returns whether a value is a `MessagePort` of any window. Does not use `instanceof`, because each window has its own
+ * class.
+ */
 export function isPort(value) {
   return typeof value?.start === "function";
 }
@@ -38,8 +41,8 @@ export function closePort(port) {
 
 /**
  * Returns whether a port is known to be closed. The check posts a port through itself. If the port is open,
- * `postMessage` throws in every engine. If the port is closed, it throws in Node and Bun, but not in Chromium and
- * WebKit.
+ * `postMessage` throws in every engine. If the port is closed, `postMessage` throws in Node and Bun, but not in
+ * Chromium and WebKit.
  */
 export function isClosedPort(port) {
   // Objects that only act as ports are not checked, because such an object may accept any list and stay usable.
@@ -57,7 +60,8 @@ export function isClosedPort(port) {
 
 /**
  * Clones a value that cannot be read, with this port in the transfer list. So the port is never transferred. Returns
- * whether the list is refused before the value is read: Node and Bun refuse it if the port is closed.
+ * whether `structuredClone` refuses the list before it reads the value, as it does in Node and Bun if the port is
+ * closed.
  */
 function isRefused(port) {
   let isUnread = true;
@@ -75,9 +79,8 @@ function isRefused(port) {
 
 /**
  * Returns a number by which a transfer list is sorted, in ascending order. Objects that are not buffers come first.
- * Buffers of whole pages (64 KiB) follow, the smaller ones first. Such a buffer may be the memory of a wasm instance.
- * Only the attempt to transfer it shows that it cannot be transferred. All other buffers can be transferred, and are
- * last.
+ * Buffers of whole pages (64 KiB) follow, the smaller ones first. Such a buffer may be the memory of a wasm instance,
+ * which cannot be transferred, and only the attempt shows this. All other buffers can be transferred, and are last.
  */
 function transferPriority(item) {
   const bytes = item?.byteLength;

@@ -1,5 +1,5 @@
-// A message that cannot be read may be the answer to the only pending call, which would then wait forever. So this call
-// ends after `CALL_TIMEOUT`.
+// A message that cannot be read may be the answer to the only pending call. So that this call does not wait forever,
+// the timer ends the call after `CALL_TIMEOUT`.
 
 import { CALL_TIMEOUT } from "./limit-values.js";
 import { setTimer } from "./timers.js";
@@ -19,8 +19,8 @@ export class UnreadableTimer {
   }
 
   /**
-   * Starts the timer if only one call is pending. Until the timer fires, the call can still be answered, because most
-   * unreadable messages are not its answer.
+   * Starts the timer if only one call is pending. The call does not end at once, because most unreadable messages are
+   * not its answer.
    */
   start(error) {
     const [id, other] = this.#pendingIds();

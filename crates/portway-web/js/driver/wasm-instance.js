@@ -40,7 +40,7 @@ function call(instance, connection, command, a = 0, b = 0, c = 0, d = 0) {
     try {
       return instance.run(connection, command, a, b, c, d);
     } catch (error) {
-      // The stack may be full, so that a further function call fails. So the trap is recorded before any such call.
+      // The stack may be full, and a further function call may fail. So the trap is recorded before any function call.
       instance.trap = error;
     }
   }
@@ -61,8 +61,8 @@ function notifyTrapped(instance) {
   instance.users = new Set();
 }
 
-// A link may be garbage-collected without `destroy()`, together with its transport. Then its connection in wasm is
-// freed here.
+// Frees the wasm connection of a link that was garbage-collected, together with its transport, without a call of
+// `destroy()`.
 const finalizers = /* @__PURE__ */ new FinalizationRegistry(({ instance, connection, user }) =>
   free(instance, connection, user),
 );
@@ -106,7 +106,8 @@ export class WasmConnection {
   free() {
     finalizers.unregister(this);
     free(this.#instance, this.#handle, this.#user);
-    // A later connection may reuse this handle, and code that is still running must not send commands to it.
+    // A later connection may reuse this handle, and code that still has this object must not send commands to that
+    // connection.
     this.#handle = NO_CONNECTION;
   }
 }

@@ -26,7 +26,7 @@ import { deserializeError } from "./errors.js";
 import { readFault } from "./wasm-callbacks.js";
 
 export class OutputExecutor {
-  /** While true, no replies are sent: they would reach the peer of the next session. */
+  /** While true, no replies are sent, because they would reach the peer of the next session. */
   suppressReplies = false;
   #link;
   #wasm;
@@ -46,14 +46,14 @@ export class OutputExecutor {
 
   /**
    * Executes the outputs of wasm. All outputs are read before the first one is executed, since its execution may call
-   * this method again. Calls end before handlers run: a handler may start a call, which may get the slot of an ended
-   * call.
+   * this method again. The outputs that end calls are executed first, because a handler may start a call that gets the
+   * slot of an ended call.
    */
   execute(output, message, batch) {
     this.#applyAll(output, message, batch);
     if (this.#timedOut.length === 0) return;
-    // Cancellations are sent last. A transport may deliver them at once, and a new call may get the slot of a call that
-    // has timed out.
+    // Cancellations are sent last. If a transport delivers them at once, a new call may get the slot of a call that has
+    // timed out.
     for (const [id, method] of this.#timedOut.splice(0)) this.#link.cancelAtPeer(id, method, "timeout");
   }
 

@@ -5,7 +5,7 @@ import { tagOf } from "./errors.js";
 /** The first bytes of a WebAssembly file. */
 const MAGIC = "0,97,115,109";
 
-/** Returns whether a value is a compiled module of any realm. A test runner has several realms. */
+/** Returns whether a value is a compiled module of any realm. A test runner may have several realms. */
 export const isModule = (value) => tagOf(value) === "[object WebAssembly.Module]";
 
 /**

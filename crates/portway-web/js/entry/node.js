@@ -11,7 +11,7 @@ export { connect, workerTransport } from "../transport/node-worker-adapter.js";
 
 /**
  * Returns the folder of this module. In a CommonJS bundle, the module has no URL. A `new URL` with `import.meta.url` is
- * not used, because Vite would treat that as an asset of a page.
+ * not used, because Vite would treat that expression as the URL of an asset.
  */
 const folder = () => (import.meta.url === undefined ? __dirname : dirname(fileURLToPath(import.meta.url)));
 

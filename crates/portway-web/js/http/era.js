@@ -1,4 +1,4 @@
-// The detection of the era of an MCP server, over the state machine in Rust.
+// Detects the era of an MCP server by the state machine in Rust.
 
 import { loadRules } from "./mcp-wasm.js";
 

@@ -5,11 +5,12 @@ import { HttpFailure, mediaType } from "./http-client.js";
 import { parse } from "./responses.js";
 
 /**
- * A stream that lasted as long as this time counts as a stream with a message. Servers and proxies close idle streams.
+ * A stream that lasted at least this time does not count as an empty stream, because servers and proxies close idle
+ * streams.
  */
 const IDLE_MS = 10_000;
 
-/** The time in which a server may end a stream after the response, so that its connection can be used again. */
+/** The time that a server has to end a stream after the response, so that the connection can be used again. */
 const GRACE_MS = 500;
 
 export function isStream(response) {
@@ -31,11 +32,11 @@ export function pause(ms, signal) {
 }
 
 export class EventReader {
-  /** The position from which the server can continue. */
+  /** The id of the last event. The server can continue the stream after this event. */
   lastEventId = "";
   /** The number of streams in a row without a message. */
   emptyStreams = 0;
-  /** The time until the next stream that the server has named. */
+  /** The reconnection time of the stream, in milliseconds; undefined if the server has not named it. */
   #retry;
   #http;
   #rules;
@@ -52,7 +53,7 @@ export class EventReader {
     this.#onMessages = onMessages;
   }
 
-  /** Returns the time until the next stream, in milliseconds. */
+  /** Returns the time before the stream is requested again, in milliseconds. `max` is its maximum. */
   delay(max) {
     return this.#rules.retryDelay(this.#retry, this.emptyStreams, max);
   }

@@ -1,5 +1,5 @@
-// The HTTP requests of a transport: the headers of the application, the refusal of redirections, and bodies with a
-// maximum length.
+// Sends the HTTP requests of a transport. Adds the headers of the application, refuses redirections, and limits the
+// length of bodies.
 
 /** A failure of HTTP. The transport converts it to a `CallError` with the same `reason`, `message` and `data`. */
 export class HttpFailure extends Error {
@@ -25,7 +25,7 @@ export function mediaType({ headers }) {
   return (headers.get("content-type") ?? "").split(";")[0].trim().toLowerCase();
 }
 
-/** Ends a body that is not needed. */
+/** Cancels a body that is not needed. */
 export function discard({ body }) {
   body?.cancel().catch(() => {});
 }
@@ -44,9 +44,8 @@ export class HttpClient {
   }
 
   /**
-   * Sends a request. `headers` are those of the protocol, which the headers of the application replace. `last` are
-   * headers that the application cannot replace. Rejects with an `HttpFailure`, or with any error if `signal` is
-   * aborted.
+   * Sends a request. `headers` are headers of the protocol, which the application can replace. `last` are headers that
+   * the application cannot replace. Rejects with an `HttpFailure`, or with any error if `signal` is aborted.
    * @param {RequestInit} init
    */
   async send(init, headers, last = {}) {
@@ -85,8 +84,8 @@ export class HttpClient {
   }
 
   /**
-   * Returns the chunks of a body. If the iteration ends early, cancels the body after `grace` ms, in which the server
-   * may end the body by itself. The connection can then be used again.
+   * Returns the chunks of a body. If the iteration ends early, cancels the body after `grace` ms. If the server ends
+   * the body within this time, the connection can be used again.
    */
   async *chunks({ body }, grace = 0) {
     const reader = body?.getReader();
@@ -114,7 +113,7 @@ async function endReading(reader, grace) {
   const cancel = () => reader.cancel().catch(() => {});
   if (grace === 0) return cancel();
   const timer = setTimeout(cancel, grace);
-  // The body may fail, or may be cancelled.
+  // The rest of the body is not needed, so its errors are ignored.
   try {
     while (!(await reader.read()).done);
   } catch {}

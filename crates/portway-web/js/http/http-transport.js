@@ -21,7 +21,7 @@ const OPTIONS = {
 /** @type {typeof import("../../types/mcp.js").httpTransport} */
 export function httpTransport(url, options = {}) {
   checkValue("options", options, "an object");
-  // An array of pairs is also a value for headers.
+  // Headers may also be an array of pairs, which `checkOptions` would refuse.
   checkOptions({ ...options, headers: Array.isArray(options.headers) ? {} : options.headers }, OPTIONS);
   const { headers, fetch = globalThis.fetch, era, maxMessage = MAX_MESSAGE_BYTES } = options;
   const { maxRequests = MAX_HTTP_REQUESTS } = options;
@@ -55,8 +55,8 @@ export function httpTransport(url, options = {}) {
   }
 
   /**
-   * Runs `work` for the messages of one POST. Rejects with the error of the requests that remain without a response, or
-   * of a notification. Does not reject after the requests were cancelled.
+   * Runs `work` for the messages of one POST. If `work` fails, rejects with an error, unless all requests of the POST
+   * were cancelled. The link ends the requests that have no response yet with this error.
    */
   async function run(messages, work) {
     const controller = new AbortController();
@@ -119,7 +119,7 @@ export function httpTransport(url, options = {}) {
     if (session?.consume(message)) return;
     const sent = run([message], (signal) => /** @type {McpSession} */ (session).exchange(message, signal));
     if (isCall(message)) return sent;
-    // The link would send an error in place of a response that cannot be sent.
+    // If `send` rejected, the link would send an error in place of the response. So the error is only reported.
     sent.catch((error) => report(error));
   }
 

@@ -21,9 +21,9 @@ export class Handshake {
   }
 
   /**
-   * Runs the handshake for the request `initialize` of the application. Resolves to the response for the application,
-   * and to the era, the version, and the `_meta` of later messages. If the server refuses `initialize`, there is only
-   * the response.
+   * Runs the handshake for the request `initialize` of the application. Resolves to an object with the `response` for
+   * the application, the `era`, the `version`, and the `meta` of later messages. If the server refuses `initialize`,
+   * the object has only the `response`.
    */
   async run(initialize, signal) {
     const detection = this.#detection;
@@ -83,7 +83,8 @@ export class Handshake {
       return { result };
     } catch (/** @type {any} */ failure) {
       if (signal.aborted) throw failure;
-      // A page cannot distinguish a server that CORS protects from the modern headers from an unreachable server.
+      // In a page, a server whose CORS headers do not allow the modern headers seems unreachable. So a failure without
+      // a status does not end the handshake.
       const status = failure.data?.status;
       if (status === undefined) detection.unusable();
       else detection.status(status);
@@ -111,7 +112,7 @@ function metaOf({ params }, version) {
   };
 }
 
-/** Returns whether a failure of HTTP does not depend on the versions of the server. */
+/** Returns whether a failure of HTTP has a cause other than the versions of the server. */
 function isDecisive(failure) {
   const status = failure?.data?.status;
   return failure !== undefined && (status === undefined || status === 401 || status === 403);

@@ -1,6 +1,6 @@
 // A client of Streamable HTTP (MCP 2025-11-25 and 2026-07-28, basic/transports). The rules of eras, events and headers
-// are those of the native client, in wasm. The application sends `initialize` in both eras. If the server is of the
-// modern era, this file answers that request itself.
+// are in wasm, and are the same as in the native client. The application sends `initialize` in both eras. If the server
+// is of the modern era, this file answers that request itself.
 
 import { isCall, isRequest } from "../driver/json-text.js";
 import { HTTP_CLOSE_TIMEOUT, MAX_HTTP_RESUMES, MAX_HTTP_RETRY_DELAY, MAX_MCP_ROUNDS } from "../driver/limit-values.js";
@@ -34,12 +34,12 @@ export class McpSession {
   /** The members of `_meta` in each message. Only the modern era has them. */
   #meta;
   /**
-   * The session of the legacy era: `id`, `version`, the request `initialize`, whether CORS may hide the id, and the
-   * `controller` of its stream.
+   * The session of the legacy era, with its `id`, its `version`, the request `initialize`, `mayHideId` (whether CORS
+   * may hide the id), and the `controller` of its stream.
    * @type {any}
    */
   #session = {};
-  /** Other messages wait for this promise, which never rejects. */
+  /** Resolves when the work that blocks later messages has ended. Never rejects. */
   #barrier;
   /** The functions that end the requests for input, by the ids of the requests. */
   #inputs = new Map();
@@ -55,7 +55,10 @@ export class McpSession {
     this.#report = report;
   }
 
-  /** Handles a message of the link that is not sent. Returns whether the message is such a message. */
+  /**
+   * Returns whether a message of the link must not be sent. If the message answers a request for input, ends that
+   * request.
+   */
   consume({ method, id, ...rest }) {
     if (method === INITIALIZED.method) return this.era === "modern";
     const resolve = method === undefined && this.#inputs.get(id);
@@ -88,7 +91,7 @@ export class McpSession {
 
   // Requests of the link.
 
-  /** Runs `work` after the messages before it. Later messages wait for its end. */
+  /** Runs `work` after the work of earlier calls of this method. Later messages wait until `work` has ended. */
   #blocking(work) {
     const before = this.#barrier;
     return this.#block(
@@ -105,12 +108,12 @@ export class McpSession {
   }
 
   async #send(message, signal) {
-    // A response may be one that the server waits for before it answers `initialize`.
+    // A response is sent at once, because the server may need it before it answers `initialize`.
     if (isCall(message)) await this.#barrier;
     let params = message.params;
     for (let round = 0; round < MAX_MCP_ROUNDS; round++) {
       const sent = { ...message, ...(isCall(message) && this.#withMeta(params)) };
-      // Each request has an id of its own.
+      // The request of each round has an id of its own.
       if (round > 0) sent.id = `${message.id}/${round}`;
       const response = await this.#call(sent, signal);
       if (response === undefined) return;
@@ -203,7 +206,10 @@ export class McpSession {
     this.#headers ??= new RequestHeaders(this.#rules);
   }
 
-  /** Begins a new session by the earlier request `initialize`. Requests of the ended session share the new one. */
+  /**
+   * Begins a new session with the earlier request `initialize`. All requests of the ended session share one new
+   * session.
+   */
   #renew(ended) {
     return (ended.renewal ??= this.#block(this.#beginAgain(ended)));
   }
@@ -223,7 +229,7 @@ export class McpSession {
 
   /**
    * Sends a message, and resolves to the response. If the session has ended, begins one new session, and sends the
-   * message once more. The server has not handled such a message. No other message is sent again.
+   * message once more, because the server has not handled it. In all other cases, a message is sent once.
    */
   async #call(message, signal) {
     await this.#loadRules();
@@ -266,7 +272,7 @@ export class McpSession {
     const { id, method } = message;
     const { ok, status } = response;
     if (method === "initialize" && ok) this.#beginSession(message, response);
-    // A server with sessions refuses a message without the id of its session with 400.
+    // A server with sessions responds with 400 to a message that lacks the id of the session.
     const lacksId = status === 400 && version === undefined && this.#session.mayHideId;
     if (!isRequest(message) || status === 401 || status === 403 || lacksId) {
       discard(response);
@@ -339,7 +345,10 @@ export class McpSession {
     }
   }
 
-  /** Opens the stream of the messages that the server sends by itself, until the server has no such stream. */
+  /**
+   * Reads the stream of the messages that the server sends by itself. Requests the stream again after each end, unless
+   * the server refuses the stream.
+   */
   async #startStream() {
     const session = this.#session;
     if (this.era === "modern" || this.#closing.signal.aborted) return;
@@ -350,7 +359,7 @@ export class McpSession {
       const response = await this.#get(reader, signal).catch(() => void reader.emptyStreams++);
       if (response && isStream(response)) {
         hasOpened = true;
-        // After an error, the stream is requested again, too.
+        // The stream is also requested again after an error.
         await reader.read(response).catch(() => {});
       } else if (response) {
         discard(response);

@@ -1,4 +1,4 @@
-// The headers that repeat members of requests of the modern era, over the rules in Rust.
+// The headers that repeat members of a request of the modern era. Rust has the rules for these headers.
 
 /** The maximum depth of a value. The JSON decoder of the native client has the same maximum. */
 const MAX_DEPTH = 127;

@@ -5,8 +5,8 @@ import { readMessages } from "../websocket/exact-json.js";
 import { HttpFailure } from "./http-client.js";
 
 /**
- * Parses JSON text. `report` is called with an error and the ids of responses that repeat a member. Throws an
- * `HttpFailure` if the text is not JSON.
+ * Parses JSON text. If responses repeat a member, calls `report` with an error and the ids of these responses. Throws
+ * an `HttpFailure` if the text is not JSON.
  */
 export function parse(text, report) {
   const unreadable = [];

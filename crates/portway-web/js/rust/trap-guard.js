@@ -1,6 +1,6 @@
-// Detects that a program in Rust has trapped. A program ends by a panic, which its panic hook reports, or by a trap: a
-// stack overflow, exhausted memory, `unreachable`. A trap leaves the program in an inconsistent state. So the program
-// is never called again, and all users of its wasm are notified. The npm package does not contain this file.
+// Detects that a program in Rust has trapped. A program ends by a panic, which its panic hook reports, or by a trap,
+// for example after a stack overflow. A trap leaves the program in an inconsistent state. So the program is never
+// called again, and all users of its wasm are notified. The npm package does not contain this file.
 
 import { setInstance, markTrapped } from "../driver/wasm-instance.js";
 import { finishEarly } from "../transport/early-buffer.js";
@@ -26,7 +26,7 @@ function end(error) {
   finishEarly(null);
 }
 
-/** Ends the run after a panic. The panic hook calls this. The text is logged, and is not sent to the peer. */
+/** Ends the run after a panic. The panic hook calls this function. The text is logged, and is not sent to the peer. */
 export function onPanic(text) {
   console.error("portway:", text);
   end(new Error(text));
@@ -63,7 +63,7 @@ export function beginRun(wasm, stackPointer) {
   setInstance(wasm);
   finishEarly();
   const current = (run = { isOver: false });
-  // The value is read in a microtask: the current code, which may be Rust, returns first.
+  // The value is read in a microtask, because the current code, which may be Rust, must return first.
   const atRest = Promise.resolve().then(stackPointer);
   const stackPointerNow = () => {
     try {

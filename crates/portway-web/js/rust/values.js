@@ -1,6 +1,6 @@
-// Reads values of JavaScript for the Rust API. No function here throws. An exception that unwinds through Rust does not
-// restore the stack pointer of the wasm, and so would use up some of its stack. The npm package does not contain this
-// file.
+// Reads values of JavaScript for the Rust API. No function of this file throws. An exception that unwinds through Rust
+// would not restore the stack pointer of the wasm, and so would use up some of its stack. The npm package does not
+// contain this file.
 
 import { tagOf } from "../driver/errors.js";
 import { MAX_NESTING } from "../driver/limit-values.js";
@@ -38,7 +38,7 @@ function isNested(value) {
   return typeof value === "object" && value !== null && !ArrayBuffer.isView(value);
 }
 
-/** Returns the values in an object. Holes of an array are left out: there may be billions of them. */
+/** Returns the values in an object. Holes of an array are left out, because there may be billions of them. */
 function partsOf(object, tag) {
   if (tag === SET) return [...object];
   if (tag === BOXED_STRING) return [];
@@ -56,9 +56,10 @@ function visitsIn(object, tag, parts) {
 }
 
 /**
- * Returns `FITS` if serde may read a value, or the reason why not. Each value, each key and each 16 characters of a
- * string count as one visit. An object counts again for each reference to it. The count of an object is stored, so the
- * time depends on the size of the value, not on the number of visits. Buffers are counted when they are copied.
+ * Returns `FITS` if serde may read a value. Otherwise, returns the number of the problem. Each value, each key and each
+ * 16 characters of a string count as one visit. An object counts again for each reference to it. The count of an object
+ * is stored, so the time depends on the size of the value, not on the number of visits. Buffers are counted when they
+ * are copied.
  */
 export function conversionProblem(value, maxVisits) {
   try {
@@ -70,7 +71,7 @@ export function conversionProblem(value, maxVisits) {
 
 function conversionProblemIn(root, maxVisits) {
   let visits = 1;
-  /** The visits and levels of each object that contains others; undefined while the object is on the path. */
+  /** The visits and levels of each object that contains other objects; undefined while the object is on the path. */
   let known;
   const path = [];
   let object = root;

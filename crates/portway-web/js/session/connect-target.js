@@ -14,7 +14,7 @@ import { refuseOtherTarget, requireMethods } from "../transport/transports.js";
 
 /**
  * Returns the adapter for a target of `connect`. Reading most members of a window of another origin throws. Reading
- * `window` does not throw, so this function reads it first.
+ * `window` does not throw, so this function reads that member first.
  */
 export function resolveTarget(target, origin) {
   if (target === null || target === undefined) {
@@ -22,7 +22,7 @@ export function resolveTarget(target, origin) {
   }
   if (target.window === target) return windowTarget(() => target, origin);
   if (target.contentWindow !== undefined) return windowTarget(() => target.contentWindow, origin, target);
-  // A BroadcastChannel is refused: a session has two sides, and a channel may have more members.
+  // A BroadcastChannel is refused, because a session has two sides, and a channel may connect more than two.
   refuseOtherTarget(target);
   const isChannel = typeof target.postMessage === "function" && typeof target.addEventListener === "function";
   if (isChannel) return channelTarget(target);
@@ -48,8 +48,8 @@ function windowTarget(currentWindow, origin, frame) {
     /** Posts a message to the origin `to`. Without `to`, posts it to each allowed origin. */
     post(message, transfer, to) {
       for (const origin of postOrigins(to === undefined ? allowed : [to])) {
-        // Until an iframe has loaded its document, it has the origin of this page. The browser would log an error for a
-        // message to another origin.
+        // Until an iframe has loaded its document, it has the origin of this page. Meanwhile, no message is posted to
+        // another origin, because the browser would log an error.
         const known = frame?.contentDocument?.defaultView?.origin;
         if (origin !== "*" && known !== undefined && known !== origin) continue;
         currentWindow()?.postMessage(message, origin, transfer);
@@ -65,11 +65,13 @@ function windowTarget(currentWindow, origin, frame) {
         // A goodbye (`rpc.bye`) of a window that is being unloaded may have no source.
         const isAllowed = allowsEvent(event, source === null ? null : currentWindow(), allowed);
         if (source === null ? !isAllowed : isAllowed === undefined) return;
-        // A hello (`rpc.hello`) from a forbidden origin shows that the window contains another document. Of messages
-        // from forbidden origins, only the first are read, because reading `data` makes the engine copy it.
+        // A hello (`rpc.hello`) from a forbidden origin shows that the window contains another document. Only the first
+        // `MAX_FOREIGN_READS` messages from forbidden origins are read, because the engine copies `data` when it is
+        // read.
         if (!isAllowed && ++foreignReads > MAX_FOREIGN_READS) return;
         const { data } = event;
-        // Of messages without a source, only a goodbye is accepted. The key of the session authenticates the goodbye.
+        // A message without a source is accepted only if it is a goodbye. The key of the session authenticates the
+        // goodbye.
         if (isMessageOrBatch(data) && (source !== null || data.method === "rpc.bye"))
           onMessage(data, origin, isAllowed);
       };
@@ -108,7 +110,7 @@ function channelTarget(channel) {
     boundary: boundaryOf(channel),
     identity: () => channel,
     post: (message, transfer) => channel.postMessage(message, transfer),
-    /** Whether this realm and the peer certainly share Web Locks: true for a web worker and its owner only. */
+    /** Whether this realm and the peer certainly share Web Locks: true only for a web worker and its owner. */
     sharesLocks: channel === globalThis || tagOf(channel) === "[object Worker]",
     /**
      * Returns a virtual port on a worker. If the target is a port, this member is undefined, and each session uses a
@@ -119,7 +121,7 @@ function channelTarget(channel) {
       const message = ({ data }) => isMessageOrBatch(data) && onMessage(data, undefined, true);
       const stop = addListeners(channel, {
         message,
-        // In Node, ports and workers have this event. In some browsers, ports do not have it.
+        // Node dispatches `close` for ports and workers. Some browsers do not dispatch it for ports.
         close: ({ error }) =>
           channel.start === undefined
             ? onError(error, peerGoneError("the worker or process has ended", error))

@@ -1,6 +1,6 @@
-// The handshake of a session: both sides agree on a port or a virtual port for its messages. Each side sends a hello,
-// the request `rpc.hello`. The answer to a hello offers a port. After a reload of either side, the handshake begins
-// again. PROTOCOL.md has the rules and a state diagram.
+// The handshake of a session: both sides agree on a port, or a virtual port, for the messages of the session. Each side
+// sends a hello, the request `rpc.hello`. The answer to a hello offers a port. After a reload of either side, the
+// handshake begins again. PROTOCOL.md has the rules and a state diagram.
 
 import { now } from "../driver/clock.js";
 import { INVALID_REQUEST, METHOD_NOT_FOUND, deserializeError } from "../driver/errors.js";
@@ -15,8 +15,8 @@ export const VERSION = 1;
 export const INCOMPATIBLE_VERSION = "incompatible-version";
 const FEATURES = ["batch", "cancel", "columns", "progress", "stream"];
 /**
- * The feature of a side that can use a virtual port. It is not sent to windows: other scripts in the window would
- * receive the messages of the virtual port.
+ * The feature of a side that can use a virtual port. It is not sent to windows, because other scripts in the window
+ * would receive the messages of the virtual port.
  */
 const LANE = "lane";
 /** The feature of a side that already holds its Web Lock. */
@@ -25,15 +25,16 @@ const INITIAL_RETRY_DELAY_MS = 20;
 const MAX_RETRY_DELAY_MS = 250;
 
 /**
- * Returns 128 random bits in hexadecimal digits. They are the id of one side in one session, the name of a virtual
- * port, or the key of a session.
+ * Returns 128 random bits in hexadecimal digits. The text is used as the id of one side in one session, as the name of
+ * a virtual port, or as the key of a session.
  */
 export const newId = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 export const isId = (value) => typeof value === "string" && /^[0-9a-f]{32}$/.test(value);
 const isVersion = (value) => Number.isSafeInteger(value) && value > 0;
 /**
- * Returns the short strings among the first elements of an array. The peer may send an array or strings of any length.
+ * Returns the short strings among the first elements of an array. The result is limited, because the peer may send an
+ * array or strings of any length.
  */
 const stringArray = (value) =>
   Array.isArray(value)
@@ -41,7 +42,7 @@ const stringArray = (value) =>
     : [];
 
 export class Handshake {
-  /** The id of this side in the current session, or in the next one. */
+  /** The id of this side in the current session, or in the next session. */
   id = newId();
   /**
    * The id of this side in the previous session. Late answers to this id are recognized, and their ports are closed.
@@ -62,7 +63,7 @@ export class Handshake {
   #lastHelloAt = -Infinity;
   /** Whether a hello of the same version has arrived, which shows that the peer supports sessions. */
   #hasReceivedHello = false;
-  /** Whether `start` was called. Before that, no hello is answered. */
+  /** Whether `start` was called. Before the call, no hello is answered. */
   isStarted = false;
   /** The last hello that arrived before `start`. */
   #earlyHello;
@@ -86,7 +87,10 @@ export class Handshake {
     this.#callbacks = callbacks;
   }
 
-  /** Sends hellos until a session begins. `delay` is the time in ms before the next hello. Each delay is doubled. */
+  /**
+   * Sends hellos until a session begins. `delay` is the time in ms before the next hello. Each later delay is twice the
+   * previous one, up to `MAX_RETRY_DELAY_MS`.
+   */
   start(delay = INITIAL_RETRY_DELAY_MS) {
     this.isStarted = true;
     const earlyHello = this.#earlyHello;
@@ -155,7 +159,8 @@ export class Handshake {
   /** Handles the answer to the local hello. Returns whether the session has begun. */
   #handleAnswer({ session, version, port, lane, features }, origin) {
     if (!isPort(port)) port = isId(lane) ? this.#target.virtualPort?.(lane) : undefined;
-    // If `session` were the id of this side, this side would watch its own lock instead of the lock of the peer.
+    // An answer with the id of this side is refused, because this side would watch its own lock instead of the peer's
+    // lock.
     if (!isId(session) || session === this.id || port === undefined || !isVersion(version)) return false;
     if (version !== VERSION) return (this.#callbacks.onIncompatibleVersion(version), false);
     const peer = { id: session, port, origin, features: stringArray(features) };
@@ -178,9 +183,10 @@ export class Handshake {
   #handleHello(peer) {
     if (!this.isStarted) return void (this.#earlyHello = peer);
     if (peer.id === this.#session?.id || peer.id === this.#offer?.id) return;
-    // This interval limits the number of answers to a peer that sends many ids. Peers repeat hellos that are dropped.
+    // `MIN_HELLO_INTERVAL` limits the number of answers to a peer that sends many ids. Peers repeat hellos that are
+    // dropped.
     const time = now();
-    // The difference is negative after the clock was set back.
+    // The difference is negative after the clock was set back, so its absolute value is compared.
     if (Math.abs(time - this.#lastHelloAt) < MIN_HELLO_INTERVAL) return;
     if (this.#offer !== undefined && Math.abs(time - this.#offeredAt) < this.#offerKeptMs) return;
     this.#lastHelloAt = time;
@@ -188,8 +194,8 @@ export class Handshake {
     this.#hasReceivedHello = true;
     if (this.#session !== undefined) {
       if (!this.#callbacks.onNewHello(peer.origin)) return;
-      // No hello is sent: it could reach the replaced document before the goodbye does. The new document repeats its
-      // own hello.
+      // No hello is sent, because it could reach the replaced document before the goodbye does. The new document
+      // repeats its own hello.
       if (this.id < peer.id) return;
     }
     // The side with the greater id answers, so that only one of two crossing hellos is answered.
@@ -238,7 +244,7 @@ export class Handshake {
     this.beginPlain(origin);
   }
 
-  /** Begins a plain session, with a peer that does not support the handshake: JSON-RPC on the target itself. */
+  /** Begins a plain session: JSON-RPC on the target itself, with a peer that does not support the handshake. */
   beginPlain(origin) {
     const postMessage = (message, transfer) => this.#target.post(message, transfer, origin);
     this.#begin({ origin, features: [], port: { postMessage }, release() {}, isPlain: true });

@@ -1,5 +1,5 @@
 // The Web Locks of a session. Each side holds a lock of its own, and watches the lock of its peer. When the document or
-// worker of a side ends, for any reason, the browser releases the lock of this side.
+// worker of a side ends, for any reason, the browser releases the lock of that side.
 
 const lockName = (id) => `portway:${id}`;
 
@@ -17,8 +17,8 @@ async function request(...args) {
 }
 
 /**
- * Holds the lock of this side until the signal is aborted. Resolves to whether the lock is held: false without Web
- * Locks.
+ * Holds the lock of this side until the signal is aborted. Resolves to true when the lock is held, and to false if it
+ * cannot be held, for example without Web Locks.
  */
 export function holdLock(id, signal) {
   return new Promise((resolve) => {
@@ -29,9 +29,9 @@ export function holdLock(id, signal) {
 
 /**
  * Watches the lock that the peer has named. Calls `onHeld` if the lock is held now, and `onReleased` when it becomes
- * free. Resolves when it is known whether the lock is held now. `sharesLocks` means that this realm and the peer
- * certainly share locks. Then a lock that is free now was released by the peer. If `sharesLocks` is false, the peer may
- * have named a lock of another origin. So a lock that is free now is not watched.
+ * free. Resolves when it is known whether the lock is held now. If `sharesLocks` is true, this realm and the peer
+ * certainly share locks. In this case, a lock that is free now was released by the peer. If `sharesLocks` is false, the
+ * peer may have named a lock of another origin, so a lock that is free now is not watched.
  */
 export async function watchLock(id, signal, sharesLocks, onHeld, onReleased) {
   const isHeldByPeer = await request(lockName(id), { ifAvailable: true }, (lock) => lock === null);

@@ -27,7 +27,8 @@ export function prepareSession(target, options) {
       transport.start();
       const onTimeout = () => fail(noAnswer(timeout, connectTarget));
       const isLimited = timeout >= 0 && timeout <= MAX_TIMEOUT_MS;
-      // If this thread was blocked, an answer that has arrived is handled first.
+      // `fail` is called in a queued task, so that an answer that arrived while this thread was blocked is handled
+      // first.
       const timer = isLimited ? setTimer(() => queueTask(onTimeout), timeout) : undefined;
       return opened.finally(() => clearTimeout(timer));
     },

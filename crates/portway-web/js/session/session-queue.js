@@ -1,4 +1,4 @@
-// The messages that the application sends without a session. They wait for the next session, in order.
+// The messages that the application sends while there is no session. They wait for the next session, in order.
 
 import { callError } from "../driver/errors.js";
 import { MAX_SESSION_QUEUE } from "../driver/limit-values.js";
@@ -12,7 +12,7 @@ export class SessionQueue {
    * `pendingIds` returns the ids of the pending calls. If the queue is full, calls that have ended are removed first.
    */
   push(message, transfer, pendingIds) {
-    // The peer of the next session has not received the call that this message cancels.
+    // The peer of the next session has not received the cancelled call, so the cancellation is dropped.
     if (message.method === CANCEL) return;
     if (this.#entries.length >= MAX_SESSION_QUEUE) this.#dropEndedCalls(pendingIds());
     if (this.#entries.length >= MAX_SESSION_QUEUE)

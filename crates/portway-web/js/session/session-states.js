@@ -2,7 +2,10 @@
 
 import { callError, peerGoneError } from "../driver/errors.js";
 
-/** No session exists: the first has not begun, or the last has ended. Messages of the application are queued. */
+/**
+ * No session exists: the first session has not begun, or the last session has ended. Messages of the application are
+ * queued.
+ */
 export const CONNECTING = 0;
 export const OPEN = 1;
 /** The window may contain another document. The peer was pinged, and its silence ends the session. */

@@ -1,5 +1,5 @@
 // A transport that begins another session after the peer has reloaded. Each session has a port or a virtual port of its
-// own. Messages that are sent without a session wait for the next session. PROTOCOL.md has the state diagrams.
+// own. Messages that are sent while there is no session wait for the next session. PROTOCOL.md has the state diagrams.
 
 import { connections, transportInternals } from "../driver/boundaries.js";
 import { truncate, callError, peerGoneError, messageError, workerFailedError } from "../driver/errors.js";
@@ -59,11 +59,11 @@ export class SessionTransport {
   #window;
   /** @type {any} Messages that arrive before the application has the peer object, and their origins. */
   #earlyMessages = [];
-  /** Authenticates goodbye copies: the key is sent over the port, which other scripts of the window do not see. */
+  /** Authenticates goodbye copies. Only the port carries this key, so other scripts of the window do not know it. */
   #key;
-  /** The key of the last goodbye copy, if no session has sent that key yet: the copy may overtake `rpc.key`. */
+  /** The key of the last goodbye copy that did not match the session. A copy may arrive before its `rpc.key`. */
   #unknownGoodbyeKey;
-  /** @type {SessionQueue | undefined} The messages for the next session, if one can follow. */
+  /** @type {SessionQueue | undefined} The messages for the next session; undefined if no session can follow. */
   #queue = new SessionQueue();
   #receiver;
   #notifyClosed;
@@ -71,7 +71,7 @@ export class SessionTransport {
   #pendingIds;
   #reportError;
   #cleanups = [];
-  /** An abort of its signal releases the lock of this side, and ends the watch of the peer's lock. */
+  /** Its `abort` releases the lock of this side, and ends the watch of the peer's lock. */
   #lockAbort;
   /** Resolves to whether this side holds its lock. */
   #lockHeld;
@@ -80,7 +80,7 @@ export class SessionTransport {
   #isOpenReported = false;
   /** Whether the peer's lock replaces the heartbeat. */
   #seesPeerLock = false;
-  /** Delays the error for a forbidden origin: another document may soon replace the document of this origin. */
+  /** Delays the error for a forbidden origin, because another document may soon replace the document of this origin. */
   #forbiddenOriginTimer;
   /** The entry of this transport among the connections of the realm. */
   #connection;
@@ -108,7 +108,7 @@ export class SessionTransport {
 
   /** Whether the peer is notified when this side is destroyed. */
   sendsGoodbye = () => this.#peer !== undefined && !this.#peer.isPlain;
-  /** Whether this side receives requests of this origin on the target itself. Only a plain peer sends such requests. */
+  /** Whether this side receives requests of this origin on the target itself: true only for a plain peer's origin. */
   receivesFrom = (origin) => this.#peer?.isPlain === true && this.#peer.origin === origin;
   lastOrigin = () => this.#peer?.origin;
 
@@ -135,7 +135,7 @@ export class SessionTransport {
     const begin = () => this.#state !== CLOSED && !this.#handshake.isStarted && this.#handshake.start();
     const waiting = setTimer(begin, LOCK_TIMEOUT);
     this.#lockHeld.then(begin);
-    // The first check of the target runs in a later task, so this task can still append the iframe to the document.
+    // The first check of the target runs in a later task. So the current task can append the iframe to the document.
     const checking = setTimer(() => this.#heartbeat.start());
     this.#cleanups.push(() => [waiting, checking].forEach(clearTimeout));
   }
@@ -165,7 +165,7 @@ export class SessionTransport {
     const peer = this.#peer;
     if (!peer) return;
     if (method === "rpc.ping") notify(peer, "rpc.pong");
-    // Messages that arrived together with the goodbye are handled first: their replies belong to the ending session.
+    // Messages that arrived together with the goodbye are handled first, because their replies belong to this session.
     else if (method === "rpc.bye")
       Promise.resolve().then(() => this.#peer === peer && this.#onGoodbye(Object(params).reason));
     else if (method === "rpc.key" && isId(params?.key)) {
@@ -209,7 +209,7 @@ export class SessionTransport {
     if (!end) return;
     this.#endError = end;
     if (!this.#peer) return this.#endSession(end, false);
-    // Messages on the port of the session may still arrive.
+    // The session ends after a pause, because messages on its port may still arrive.
     this.#runAfterPause(this.#peer, this.#onPeerEnded);
   };
 
@@ -255,7 +255,7 @@ export class SessionTransport {
     if (!this.#isOpenReported)
       this.#earlyMessages = peer.isPlain ? this.#earlyMessages.filter(({ origin }) => origin === peer.origin) : [];
     if (!this.#lockAbort) this.#acquireLock();
-    // The session is reported when the lock of the peer is watched, so that the end of the peer is noticed at once.
+    // The watch of the peer's lock begins before the session is reported. So the end of the peer is noticed at once.
     if (peer.features.includes(LOCK)) this.#watchPeerLock(peer).then(() => this.#peer === peer && this.#reportOpen());
     else this.#reportOpen();
     this.#key = newId();
@@ -266,7 +266,7 @@ export class SessionTransport {
     if (!peer.isPlain) this.#lockHeld.then((isHeld) => isHeld && this.#peer === peer && notify(peer, "rpc.lock"));
     this.#restartHeartbeat();
     if (this.#peer !== peer) return;
-    // This message shows the link that the peer exists.
+    // After an earlier loss of the peer, the link refuses calls until it receives a message.
     this.#receiver(notification("rpc.pong"));
     const info = { number: this.#sessionCount, origin: peer.origin, features: peer.features };
     runUserCode(() => this.#onSession?.(info), this.#reportError);
@@ -281,9 +281,9 @@ export class SessionTransport {
       replace();
       return this.#state !== CLOSED;
     }
-    // A hello of another origin may be late: some browsers still deliver messages of a document that was replaced.
+    // A hello of another origin may be late, because some browsers still deliver messages of a replaced document.
     if (origin !== peer.origin) this.#suspectReload(peer);
-    // Messages of the old document may still arrive, and its goodbye after them. The new document repeats its hello.
+    // Messages and the goodbye of the old document may still arrive. The new document repeats its hello.
     else this.#runAfterPause(peer, replace);
     return false;
   }
@@ -314,7 +314,7 @@ export class SessionTransport {
     if (reason === "replaced") this.#close();
   }
 
-  /** Handles a goodbye copy. If the page was left, ends the session. Otherwise, the goodbye or a timeout ends it. */
+  /** Handles a goodbye copy. Ends the session if the page was left. Otherwise, the goodbye or a timeout ends it. */
   #onGoodbyeCopy(reason) {
     if (reason === "left") return this.#onGoodbye(reason);
     const peer = this.#peer;
@@ -331,7 +331,7 @@ export class SessionTransport {
 
   /** Pings the peer, because another document may be in the window. Without an answer, the session ends. */
   #suspectReload(peer) {
-    // The ping follows a pause: the old document may run in another process, where it still answers for a moment.
+    // The ping follows a pause, because an old document in another process still answers for a moment.
     this.#runAfterPause(peer, () => {
       if (this.#state === RELOAD_SUSPECTED) return;
       this.#state = RELOAD_SUSPECTED;
@@ -342,7 +342,7 @@ export class SessionTransport {
 
   /** Runs `action` after a pause, unless the session has ended or a goodbye is pending. */
   #runAfterPause(peer, action) {
-    // If this thread was blocked, messages that have arrived are handled first.
+    // The action runs in a queued task, so that messages that arrived while this thread was blocked are handled first.
     const run = () => this.#peer === peer && this.#state !== GOODBYE_PENDING && action();
     setTimer(() => queueTask(run), GOODBYE_TIMEOUT);
   }
@@ -394,7 +394,7 @@ export class SessionTransport {
     for (const cleanup of this.#cleanups.splice(0)) cleanup();
   }
 
-  /** Ends this connection for a newer one. A current session continues until the newer connection has a session. */
+  /** Ends this connection, unless it has a session. A session continues until the newer connection has one. */
   #yieldToNewer = () => {
     if (this.#peer) return;
     this.#endSession(replacedError(), false);
@@ -461,7 +461,7 @@ export class SessionTransport {
     return watchLock(peer.id, this.#lockAbort.signal, sharesLocks, onHeld, onReleased);
   }
 
-  /** Pings a peer whose lock is free, since a script may have stolen it. Without an answer, the peer has ended. */
+  /** Pings a peer whose lock is free: a script may have stolen the lock. Without an answer, the peer has ended. */
   #verifyEnd(peer) {
     peer.awaitsPong = true;
     notify(peer, "rpc.ping");

@@ -1,5 +1,5 @@
 // A virtual port carries the messages of one session over a worker that also carries other messages. Each message is
-// wrapped with a random name of the virtual port.
+// wrapped in an object with the random name of the virtual port.
 
 /**
  * An object with the members of `MessagePort` that a session uses. It replaces a real port because in most engines, a

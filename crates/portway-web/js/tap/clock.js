@@ -1,10 +1,10 @@
 // The time of records. Reading the precise clock (`performance`) takes as long as describing a small message, so this
-// clock is not read for every message. It is read for each received message, because a task may have begun, and time
-// may have passed. For a sent message, the precise clock is read if the coarse clock (`Date`) shows another millisecond
-// than before.
+// clock is not read for every message. For a received message, the precise clock is read, because a task may have
+// begun, and time may have passed. For a sent message, the precise clock is read only if the coarse clock (`Date`)
+// shows a new millisecond.
 
 /**
- * The maximum difference (ms) between both clocks. After a larger difference, the precise clock is set to the coarse
+ * The maximum difference (ms) between the two clocks. After a larger difference, the precise clock is set to the coarse
  * clock. The precise clock stops while a device sleeps.
  */
 const MAX_DIFFERENCE_MS = 50;

@@ -258,8 +258,7 @@ class Walk {
   }
 
   /**
-   * Describes bytes by their number and the first of them. The first bytes are copied, because a later transfer would
-   * empty the buffer.
+   * Describes bytes by their number, and by a copy of the first bytes. A later transfer would empty the buffer itself.
    */
   #binary($type, length, buffer, offset, byteLength) {
     const start = new Uint8Array(buffer, offset, Math.min(byteLength, TAP_BINARY_BYTES));

@@ -56,14 +56,14 @@ export class TapPoint {
     for (const link of this.#links) link.close(reason, code);
   }
 
-  /** Returns the entries of the message, for `cancel`. */
+  /** Records a message that is a value. Returns the entries of the message, for `cancel`. */
   value(isSent, value, transfer, isList) {
     const links = this.#links;
     if (links.length === 1) return links[0].value(isSent, value, transfer, isList);
     return links.map((link) => link.value(isSent, value, transfer, isList));
   }
 
-  /** Returns the entries of the message, for `cancel`. */
+  /** Records a message that is text. Returns the entries of the message, for `cancel`. */
   text(isSent, text, size, reason) {
     return this.#links.map((link) => link.text(isSent, text, size, reason));
   }

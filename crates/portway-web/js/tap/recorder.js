@@ -1,5 +1,5 @@
 // The recorder of a tap. It holds the records until the sink takes them. If the sink is slow, the recorder holds at
-// most `maxBytes`, and counts the other messages. The sink runs in tasks of its own, so it cannot affect a link.
+// most `maxBytes`, and only counts further messages. The sink runs in tasks of its own, so it cannot affect a link.
 
 import { TAP_BYTES } from "../driver/limit-values.js";
 import { runUserCode } from "../driver/error-reporter.js";
@@ -11,7 +11,7 @@ import { microseconds, recordTime } from "./clock.js";
 import { toRecord } from "./records.js";
 import { sinkOf } from "./sinks.js";
 
-/** The maximum number of records of one batch. It limits the time of a task, as `BATCH_BYTES` does. */
+/** The maximum number of records of one batch. This number and `BATCH_BYTES` limit the time of a task. */
 const BATCH_RECORDS = 500;
 /** The cost after which a batch ends, in bytes. */
 const BATCH_BYTES = 262_144;
@@ -27,13 +27,13 @@ const newSource = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 export class TapRecorder {
-  /** @internal The id of this recorder. The ids of its links begin with it. */
+  /** @internal The id of this recorder. The ids of its links begin with this id. */
   source = newSource();
   /** @internal Whether recording has ended. */
   isDestroyed = false;
   /**
-   * @internal Whether a record was dropped. Then all records are dropped until the sink has taken a batch. Messages
-   * need not be described meanwhile: the caller calls `skip` in place of `push`.
+   * @internal Whether a record was dropped, and the sink has taken no batch since. While this is true, all records are
+   * dropped: the caller calls `skip` in place of `push`, and does not describe the message.
    */
   isFull = false;
   #maxBytes;
@@ -96,8 +96,8 @@ export class TapRecorder {
 
   #gapOf(link) {
     this.#gaps.add(link);
-    // A message that is larger than the maximum is dropped even if the queue is empty. Then only this call schedules
-    // the run that closes the gap.
+    // A message that is larger than the maximum is dropped even if the queue is empty. In that case, only this call
+    // schedules the run that closes the gap.
     if (this.#nextRunBytes === 0) this.#schedule(0);
     return (link.gap = {
       at: microseconds(recordTime(true)),
@@ -109,7 +109,7 @@ export class TapRecorder {
     });
   }
 
-  /** @internal Adds the entry of a message, whose description has a cost in bytes. */
+  /** @internal Adds the entry of a message. `cost` is the cost of its description, in bytes. */
   push(entry, cost) {
     const bytes = cost + RECORD_BYTES;
     if (this.#heldBytes + bytes > this.#maxBytes) {
@@ -159,8 +159,8 @@ export class TapRecorder {
   }
 
   /**
-   * Schedules a run: soon, or at once if the memory is half full. A timer runs late in a hidden page, so a task is
-   * queued there, too.
+   * Schedules a run by a timer. Queues a task instead if the memory is half full, or if the page is hidden, where
+   * timers run late.
    */
   #schedule(bytes) {
     const limit = this.#maxBytes / 2;

@@ -8,7 +8,7 @@ export const CHANNEL = "portway-tap";
 export const KIND = "portwayTap";
 
 /**
- * A sink, as the recorder uses it. `post` passes a batch. `end` is called after the last batch.
+ * A sink, in the form that the recorder uses. `post` passes a batch. `end` is called after the last batch.
  * @typedef {{ readonly isReady: boolean, post(records: object[]): void, end(): void }} Sink
  * @typedef {{ onTaken(error?: unknown): void, onReader(): void }} Callbacks
  */
@@ -55,9 +55,9 @@ function portSink(port, callbacks) {
 }
 
 /**
- * Returns a sink for readers in other contexts. The recorder and the readers find each other on the channel `name`.
- * The records are posted to another channel, which is only for one reader. A record on the shared channel would be
- * copied for every context that uses this channel.
+ * Returns a sink for readers in other contexts. The recorder and the readers find each other on the channel `name`. The
+ * records are posted to another channel, which only one reader uses. A record on the shared channel would be copied for
+ * every context that uses the shared channel.
  */
 function channelSink(name, source, callbacks) {
   const shared = openChannel(name);
@@ -70,7 +70,7 @@ function channelSink(name, source, callbacks) {
   shared.addEventListener("message", ({ data }) => {
     if (data?.[KIND] === "list") shared.postMessage({ [KIND]: "source", source });
     if (data?.[KIND] !== "read" || data.source !== source) return;
-    // The newest reader replaces the previous one. Otherwise, each reader would need its own queue of records.
+    // The newest reader replaces the previous one, because several readers would need several queues of records.
     link?.leave();
     onLeave();
     own = openChannel(channelOf(name, source, data.reader));

@@ -19,7 +19,7 @@ export function tap(transport, { name, sink } = {}) {
   const hub = Object.hasOwn(target, "hub") ? target.hub : undefined;
   if (hub !== undefined) {
     TapPoint.add(hub, recorder, name ?? kindOf(hub), kindOf(hub), (point) => tapHub(hub, point));
-    // The messages that the application sends with `send` of the transport are recorded, too.
+    // The messages that the application itself sends with `send` of the transport are also recorded.
     target.send = (message, transfer) => hub.send(message, transfer);
   } else if (typeof target.watch === "function")
     TapPoint.add(target, recorder, name ?? "websocket", "websocket", (point) => tapSockets(target, point));
@@ -116,7 +116,7 @@ function closing(handler, point) {
   };
 }
 
-/** Returns whether a link on a boundary coalesces messages. Then an array is a list, and not a batch. */
+/** Returns whether a link on a boundary coalesces messages. On such a boundary, an array is a list, and not a batch. */
 function hasCoalescingLink(boundary) {
   for (const link of boundary?.links ?? []) if (link.queue?.coalesce) return true;
   return false;

@@ -11,7 +11,7 @@ export function tapSockets(transport, point) {
 function tapSocket(socket, point) {
   const { send, close, terminate } = socket;
   let isOpen = false;
-  /** Records the end of the connection, once. Later messages of the socket are ignored by the transport, too. */
+  /** Records the end of the connection, once. The transport also ignores later messages of the socket. */
   const end = (reason, code) => {
     stop();
     if (isOpen) point.close(reason, code);

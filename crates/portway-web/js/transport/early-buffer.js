@@ -5,7 +5,7 @@ const EARLY = Symbol.for("portway.early");
 
 /** Returns the buffered message events of `source` that `isMine` accepts. The caller listens to later events itself. */
 export function takeBuffered(source, isMine = () => true) {
-  // `early.js` may be loaded later, or not at all. Then this function creates the set of the handled sources.
+  // If `early.js` has not been loaded yet, this function creates the set of the handled sources.
   const handled = (globalThis[EARLY] ??= new WeakSet());
   handled.add(source);
   return handled.take?.(isMine, source) ?? [];

@@ -27,7 +27,10 @@ function isMessageOrBatch(data) {
   return data.length > 0 && data.findIndex((item) => item?.jsonrpc !== "2.0") < 0;
 }
 
-/** Returns whether a response can carry this id. Another value may fail to be cloned, and a long text is costly. */
+/**
+ * Returns whether a request with this id is answered. An id of another type may be uncloneable, and a long id is
+ * costly.
+ */
 const isId = (id) => typeof id === "number" || (typeof id === "string" && id.length <= MAX_ID_LENGTH);
 
 if (handled.take === undefined && typeof globalThis.addEventListener === "function") {
@@ -59,7 +62,10 @@ if (handled.take === undefined && typeof globalThis.addEventListener === "functi
     if (++count > MAX_EARLY_MESSAGES) dropNewest(sender, events);
   }
 
-  /** Drops the newest event of the sender with the most events, so that a flood does not displace other senders. */
+  /**
+   * Drops the newest event of the sender with the most events, so that its many events do not displace the events of
+   * other senders.
+   */
   function dropNewest(sender, events) {
     for (const [other, more] of buffered) if (more.length > events.length) [sender, events] = [other, more];
     events.pop();
@@ -113,7 +119,7 @@ if (handled.take === undefined && typeof globalThis.addEventListener === "functi
     /**
      * Called once the wasm has started, or has failed with `error`; `null` stands for an error that was printed
      * already. After a start, the buffer is dropped when `EARLY_TIMEOUT` is over. After a failure, requests are
-     * answered.
+     * answered with an error.
      */
     settle(error) {
       clearTimeout(timer);

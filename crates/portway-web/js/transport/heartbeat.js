@@ -12,8 +12,8 @@ export class Heartbeat {
   /** The time in ms without a message. Time in which this thread was blocked or suspended does not count. */
   silentMs = 0;
   /**
-   * True if the frequent checks of the window are paused, because no call is pending. Then a new call must call
-   * `start`.
+   * True if the frequent checks of the window are paused, because no call is pending. In this state, a transport that
+   * sends a message must call `start`.
    */
   isIdle;
   #interval;
@@ -56,8 +56,8 @@ export class Heartbeat {
     const pause = isSoon ? Math.min(WINDOW_CHECK_INTERVAL, this.#interval) : this.#interval;
     if (pause === Infinity) return;
     const due = now() + pause;
-    // A late timer means that this thread was blocked, or that the page was hidden or suspended. This time does not
-    // count as silence.
+    // If the timer is late, this thread was blocked, or the page was hidden or suspended. The time before a late timer
+    // does not count as silence.
     this.#timer = setTimer(() => this.#next(now() - due < pause / 4 ? pause : 0), pause);
   }
 }

@@ -32,7 +32,7 @@ function isWorker(target) {
   return typeof target.postMessage === "function" && typeof target.threadId === "number";
 }
 
-/** Returns whether a target is a process with an IPC channel. Without one, a process has no `send`. */
+/** Returns whether a target is a process with an IPC channel. Without a channel, a process has no `send`. */
 function isProcess(target) {
   return typeof target.send === "function" && "connected" in target;
 }
@@ -60,8 +60,8 @@ function post(worker, message, transfer) {
 }
 
 /**
- * Sends a message to a process. The event `disconnect` reports a closed channel. Without a callback, Node would also
- * emit an error.
+ * Sends a message to a process. The event `disconnect` reports a closed channel. Without the empty callback, Node would
+ * also emit an error.
  */
 function send(process, message, transfer) {
   if (transfer?.length > 0) throw new TypeError("objects cannot be transferred to a process");
@@ -84,7 +84,7 @@ function createEventTarget(emitter, events, send) {
       });
       adjustMaxListeners(emitter, 1);
       emitter.on(events[type], wrappers.get(listener));
-      // A disconnected process and an ended thread emit no further event.
+      // A disconnected process and an ended thread emit no further event, so the listener is called here.
       if (type === "close" && (emitter.connected === false || emitter.threadId === -1)) {
         error ??= new Error("it has ended already");
         Promise.resolve().then(wrappers.get(listener));

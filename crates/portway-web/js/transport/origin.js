@@ -16,7 +16,7 @@ export function ownOrigin(source) {
 /** Returns the option `origin` as a list. If the option is undefined, the list contains the default. */
 export function parseOrigins(origin, fallback) {
   if (origin === undefined) return [fallback()];
-  // A message to an origin that is listed twice would arrive twice.
+  // Duplicates are removed, because a message to an origin that is listed twice would arrive twice.
   const list = [...new Set([origin].flat())];
   if (list.length === 0) throw new TypeError("origin must not be an empty list");
   list.forEach(checkOrigin);
@@ -39,7 +39,8 @@ export function allowsEvent({ source, origin, isTrusted }, window, allowed) {
 
 /**
  * Returns the origins to post a message to. A message to an opaque origin ("null") is posted to "*", because an opaque
- * origin cannot be a target. Then "*" is the only element: with another origin, the message would arrive twice.
+ * origin cannot be a target. In this case, "*" is the only element, because the message would arrive twice with another
+ * origin.
  */
 export function postOrigins(origins) {
   return origins.includes("*") || origins.includes("null") ? ["*"] : origins;

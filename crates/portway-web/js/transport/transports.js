@@ -73,7 +73,8 @@ function transport(options) {
     },
   };
   transportInternals.set(user, hub);
-  // `portway/tap` is another bundle, and finds the hub by this member. A copy of the transport does not have it.
+  // `portway/tap` is another bundle, and finds the hub by this member. A copy of the transport does not have this
+  // member.
   define(user, "hub", hub);
   return user;
 }
@@ -150,7 +151,7 @@ function listenTo({
   if (!buffersUntilStarted) start();
   if (early) takeBuffered(early, isForUs).forEach(listeners.message);
   return {
-    /** Also read by `portway/tap`. */
+    /** `portway/tap` also reads this member. */
     queue,
     send: isTargetClosed ? sendAndPoll : send,
     /** Only WIPC transports use the second parameter. */
@@ -214,7 +215,7 @@ export function portTransport(port) {
     boundary: boundaryOf(port),
     source: port,
     buffersUntilStarted: true,
-    // Not every engine has this event.
+    // Not every engine dispatches this event.
     closeEvents: ["close"],
     isClosed: () => isClosedPort(port),
     send(message, transfer) {

@@ -5,7 +5,7 @@ import { runUserCode } from "../driver/error-reporter.js";
 /**
  * Throws a `TypeError` if `value` has a wrong type, and a `RangeError` if a number is less than `least`. `text`
  * describes the accepted values in the error. A type is accepted if `text` contains its name. The error also contains
- * `path`, the name of the value. It does not contain objects and strings, since they may be secret.
+ * `path`, the name of the value. The error never contains an object or a string, because the value may be secret.
  */
 export function checkValue(path, value, text, least) {
   const isConstant = value === null || typeof value === "boolean";
@@ -17,8 +17,8 @@ export function checkValue(path, value, text, least) {
 }
 
 /**
- * Checks an object of options. `table` contains for each option the parameters `text` and `least` of `checkValue`, or
- * undefined. `prefix` precedes the names in errors. Options that are undefined are not checked.
+ * Checks an object of options. For each option, `table` has the parameters `text` and `least` of `checkValue`, or 0 if
+ * the caller checks the option. `prefix` precedes the names in errors. Options that are undefined are not checked.
  */
 export function checkOptions(options, table, prefix = "") {
   for (const name in options) {

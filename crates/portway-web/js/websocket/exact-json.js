@@ -11,8 +11,8 @@ import { CREDIT } from "../driver/stream-protocol.js";
 const NAMES = ["jsonrpc", "id", "method", "params", "result", "error"];
 
 /**
- * Patterns that find certain names of `NAMES` in a text. They also find escapes, because a name may contain escaped
- * characters. The index of a pattern has a bit for each name that the pattern finds.
+ * Patterns that find names of `NAMES` in a text. The key of a pattern is the list of its names. A pattern also finds
+ * escapes, because a name may contain escaped characters.
  */
 const patterns = {};
 
@@ -21,8 +21,8 @@ const refersToRequest = (method) => method === CANCEL || method === CREDIT;
 
 /**
  * The first character of a marked id: a string that represents an id of the peer in the core. JavaScript cannot express
- * the numbers of some ids, but the core returns a string unchanged. After the mark, "n" and the text of a number
- * follow. If the id of the peer is a string that begins with the mark itself, "s" and this string follow.
+ * the numbers of some ids, but the core returns a string unchanged. For a number, the mark is followed by "n" and the
+ * text of the number. For a string that begins with the mark itself, the mark is followed by "s" and the string.
  */
 const MARK = "\0";
 
@@ -80,7 +80,10 @@ function marked(id, text) {
   return Number.isFinite(id) && text !== `${id}` ? `${MARK}n${text}` : id;
 }
 
-/** Returns whether a message is of the application: a call, or a notification whose loss is an error. */
+/**
+ * Returns whether a message is a request, or a notification whose loss is an error. The loss of a cancellation or of an
+ * `rpc.*` notification is not an error.
+ */
 export const isOfApplication = ({ method, id }) =>
   method !== undefined && (id !== undefined || !(method === CANCEL || method.startsWith("rpc.")));
 

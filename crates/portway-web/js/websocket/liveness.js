@@ -14,16 +14,17 @@ const PING_BYTES = 200;
  * `option` is the time (ms) without a message before a ping, and the time for the answer to a ping. 0 or false disables
  * the checks. `isWaiting` returns whether calls are pending. `countBytes` returns a number that increases when bytes of
  * a message arrive or leave, if the platform shows them. `ping` sends a ping: a notification if its argument is true,
- * and a request otherwise. `onDead` is called if no message arrives after a ping, with the time (ms) of the wait. The
+ * and a request otherwise. If no message arrives after a ping, `onDead` is called with the time (ms) of the wait. The
  * link passes `setTimer` and `now`.
  *
- * A page cannot see a message before its last byte has arrived. So a connection that this module reports may only be
- * slow. While calls stay pending, for instance because they are sent again, each report doubles both times.
+ * A page cannot see a message before its last byte has arrived. So a connection that this module reports as lost may
+ * only be slow. While calls stay pending, for instance because they are sent again, each report doubles the time before
+ * a ping and the time for the answer.
  */
 export function liveness(option, isWaiting, countBytes, ping, onDead, setTimer, now) {
   const isOn = option > 0 && option <= MAX_TIMEOUT_MS;
   const interval = option / CHECKS;
-  /** Both times are `option`, multiplied by this factor. */
+  /** The time before a ping, and the time for the answer, are `option` times this factor. */
   let patience = 1;
   /** The result of `countBytes` at the last check. */
   let bytes;
@@ -56,7 +57,7 @@ export function liveness(option, isWaiting, countBytes, ping, onDead, setTimer, 
       const isPending = isWaiting();
       if (!isPending) patience = 1;
       const count = countBytes();
-      // A peer that is not alive may still send pings of the WebSocket protocol, which are short.
+      // A peer that no longer answers may still send pings of the WebSocket protocol, which are short.
       if (count > bytes + PING_BYTES) reset();
       bytes = count;
       if (now() < due + ms / 4) silence++;

@@ -3,8 +3,9 @@ import { isCall } from "../driver/json-text.js";
 import { exactText } from "./exact-json.js";
 
 /**
- * Returns the ids of the messages of a batch or of one message, the whole text, and the text of each message. The id of
- * a notification is undefined. That of an answer is null, as it may equal that of a call.
+ * Returns three values for a message or a batch: the ids of its messages, the whole text, and the text of each message.
+ * The id of a notification is undefined. The id of a response is replaced by null, because it may equal the id of a
+ * call.
  * @returns {[any[], string, string[]]}
  */
 export function outgoing(message) {
@@ -14,7 +15,10 @@ export function outgoing(message) {
   return [messages.map((part) => (isCall(part) ? part.id : null)), text, texts];
 }
 
-/** Removes the messages whose ids are not wanted. Returns an array with the rest, or an empty array. */
+/**
+ * Reduces a result of `outgoing` to the messages with wanted ids. Returns an array with the reduced result. The array
+ * is empty if no message has a wanted id.
+ */
 export function keepWanted([ids, text, texts], isWanted) {
   const rest = texts.filter((_, index) => isWanted(ids[index]));
   return rest.length ? [[ids.filter(isWanted), text[0] === "[" ? `[${rest}]` : text, rest]] : [];

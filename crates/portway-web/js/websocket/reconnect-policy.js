@@ -1,6 +1,6 @@
 // The reconnect policy: decides whether there is another attempt, and when it starts. The policy has no IO and reads no
-// clock. The option `jitter` makes the delays random. `reconnect.rs` of `portway-proto` is the same policy, with a
-// diagram of the states. `tests/data/reconnect.json` has the test vectors of both policies.
+// clock. The option `jitter` makes the delays random. `reconnect.rs` of `portway-proto` implements the same policy, and
+// has a diagram of the states. `tests/data/reconnect.json` has the test vectors of both policies.
 
 import { MAX_RECONNECT_DELAY, RECONNECT_DELAY, RECONNECT_HOLD, RESTART_DELAY } from "../driver/limit-values.js";
 import { checkOptions, checkValue, resultOf } from "./check-options.js";
@@ -58,7 +58,8 @@ export class ReconnectPolicy {
     this.#hold = hold;
     this.#nextDelay = (verdict) => {
       const least = verdict === "wait-longer" ? restart : 0;
-      // After 1 024 failures, the power is infinite. If `base` is 0, the product is then not a number.
+      // After 1 024 failures, the power is infinite. If `base` is 0, the product with this power is not a number, and 0
+      // replaces it.
       const delay = Math.min(cap, Math.max(base, least) * 2 ** this.attempt++ || 0);
       // If `jitter` fails, the delay is used without jitter.
       const part = resultOf("reconnect.jitter", () => jitter(delay, this.attempt - 1), delay, report, MILLISECONDS, 0);

@@ -1,5 +1,5 @@
 // Subscriptions: the peer answers a request with an id, and sends the items in notifications with this id. A new
-// connection has no subscriptions, so this module then subscribes again, and reports the gap.
+// connection has no subscriptions, so this module subscribes again on each connection, and reports the gap.
 
 import { MAX_SUBSCRIPTION_ITEMS } from "../driver/limit-values.js";
 import { checkOptions, checkValue } from "./check-options.js";
@@ -88,7 +88,7 @@ export function subscribe(client, options) {
   };
   const onAbort = () => end(signal.reason);
 
-  /** Unsubscribes. A peer that has forgotten the subscription answers with an error, which changes nothing. */
+  /** Unsubscribes. A peer that has forgotten the subscription answers with an error, which is ignored. */
   const remove = (id) => unsubscribe && client.request(unsubscribe, [id]).catch(() => {});
 
   const reportGap = (dropped) => {
@@ -127,8 +127,9 @@ export function subscribe(client, options) {
     onMessage({ method, params, id }) {
       if (method !== notification || id !== undefined) return;
       if (current) return onEvent(params);
-      // The peer may send events before its answer. They may belong to other subscriptions, so `onEvent` checks their
-      // ids later. With one event more than `buffer`, `onEvent` reports a gap if events were dropped here.
+      // The peer may send events before its answer. These events may belong to other subscriptions, so `onEvent` checks
+      // the ids later. The array keeps one event more than `buffer`, so that `onEvent` reports a gap if events were
+      // dropped here.
       early = [...early, params].slice(-buffer - 1);
     },
     onSession(number) {

@@ -70,17 +70,18 @@ export function webSocketTransport(url, options = {}) {
   let waiting = [];
   /** The calls that may be sent again, by id: an array with the text of the call for each time that it was sent. */
   const repeatable = new Map();
-  /** The lengths of the calls that were sent and may be the reason of a close with 1009, by id. */
+  /** By id, the lengths of the sent calls that may be the reason of a close with 1009. */
   const largeCalls = new Map();
   /** The watchers, which `watch` adds. */
   const watchers = new Set();
   /** Returns the error of later calls. Undefined until the end of the transport. */
   let endError;
-  /** The URL of the last attempt for errors: " to ", and the URL without its secrets. */
+  /** A part of error texts: " to ", and the URL of the last attempt without its secrets. */
   let destination = "";
   /** The description of the last end of a connection or an attempt. */
   let lastEnd = "";
-  // `ws` emits messages even if nothing listens. A socket of `ws` that was closed while it was connecting cannot pause.
+  // An accepted socket is paused until it has a listener, because `ws` emits messages even without a listener. A socket
+  // of `ws` that was closed while it was connecting cannot pause.
   const pause = () => accepted?.readyState <= OPEN && accepted.pause?.();
   const resume = () => accepted?.isPaused && accepted.resume();
   if (accepted) used.add(accepted);
@@ -90,7 +91,7 @@ export function webSocketTransport(url, options = {}) {
   let timer;
   let removeListeners;
   let removePageListeners;
-  // The functions of the link, and those of `liveness`.
+  // The functions of the link, and the functions of `liveness`.
   let receive;
   let isServing;
   let notifyClosed;
@@ -143,13 +144,13 @@ export function webSocketTransport(url, options = {}) {
     const [ids, { length }] = entry;
     checkLength(length);
     const hasCalls = ids.some(Boolean);
-    // Only these messages are limited or queued. All other messages are answers, whose number the peer determines, or
-    // notifications whose loss is not an error.
+    // Only the messages of the application are limited or queued. All other messages are answers, whose number the peer
+    // determines, or notifications whose loss is not an error.
     const isOwn = someMessage(message, isOfApplication);
     if (isReady && socket.readyState === OPEN) {
       if (isOwn && isOver(MAX_UNWRITTEN_BYTES)) throw socketError("congested", "the peer does not read");
       post(...entry);
-      // A peer that sends requests, and does not read their answers, could fill the memory.
+      // Without this limit, a peer that sends requests, and does not read their answers, could fill the memory.
       if (!someMessage(message, isCall) && isOver(2 * MAX_UNWRITTEN_BYTES)) giveUp("the peer does not read");
       if (hasCalls) watchPeer();
     } else if (isOwn && !endError) {
@@ -157,7 +158,7 @@ export function webSocketTransport(url, options = {}) {
         throw socketError("session-ended", "no connection: set queueNotifications");
       dropEnded();
       const characters = waiting.reduce((sum, [, { length }]) => sum + length, length);
-      // A message of any length may wait alone.
+      // A single message may wait, whatever its length.
       if (waiting.length && (waiting.length >= MAX_OFFLINE_MESSAGES || characters > MAX_OFFLINE_CHARACTERS))
         throw socketError("too-many-calls", "too many messages wait");
       waiting.push(entry);
@@ -205,7 +206,7 @@ export function webSocketTransport(url, options = {}) {
 
   /**
    * Handles an unreadable message. If a server uses this transport, the message is answered. Otherwise the error is
-   * reported. If calls are pending, the message may also be a response.
+   * reported. If calls are pending, the message may be a response, so the error is also reported for an unknown call.
    */
   function refuse(answer, error) {
     if (isServing()) send(answer);
@@ -231,7 +232,7 @@ export function webSocketTransport(url, options = {}) {
         await Promise.all(inputs.map(async (input) => (isFunction(input) ? input() : input))),
       );
       if (attempt !== own) return;
-      // A URL may contain a password or a ticket.
+      // Parts of the URL are removed, because they may contain a password or a ticket.
       destination = address && ` to ${address}`.replace(/[?#].*|[^/?#]*@/gs, "");
       newSocket = accepted || new WebSocket(address, names);
       checkValue("WebSocket.addEventListener", newSocket.addEventListener, FUNCTION_OF_WS);
@@ -242,7 +243,7 @@ export function webSocketTransport(url, options = {}) {
       }
     } catch (error) {
       // The URL or a subprotocol is invalid, or the page may not connect to the URL, or the class is not a WebSocket.
-      // Another attempt would fail, too, unless a function returns another value. The message of the error may contain
+      // Another attempt would also fail, unless a function returns another value. The message of the error may contain
       // the URL with its secrets.
       const isFinal = login && (newSocket || !inputs.slice(0, 2).some(isFunction));
       return attempt === own && giveUp(textOf(error).replace(address || "", ""), error, isFinal);
@@ -253,7 +254,7 @@ export function webSocketTransport(url, options = {}) {
     removeListeners = addListeners(socket, {
       open: () => begin(address, login),
       message: onData,
-      // Some classes omit the reason, or the whole end.
+      // Some WebSocket classes omit the reason, or emit an event without any of these members.
       close: ({ code = ABNORMAL, reason, wasClean }) =>
         lost({ code, reason: reason ?? "", wasClean: !!wasClean }, cause),
       // Some classes emit no `close` after the failure of an attempt.
@@ -311,7 +312,8 @@ export function webSocketTransport(url, options = {}) {
     for (const [id, texts] of repeatable) if (texts.length % MAX_SENDS) waiting.push([[id], texts[0], [texts[0]]]);
     const error = socketError("session-ended", lastEnd, facts, cause, (id) => id === tooLarge);
     notifyClosed(error, true, false, new Set(waiting.flatMap(([ids]) => ids)));
-    // The link also makes copies of the error for the requests of the peer. Their ids may equal the ids of calls.
+    // `tooLarge` is reset, because the link also copies the error for requests of the peer, whose ids may equal the ids
+    // of calls.
     tooLarge = false;
     reportLost(error);
   }

@@ -18,11 +18,14 @@ import { FrameWriter } from "./frame-writer.js";
 import { Turn, checkTimeout, startTimer } from "./timers.js";
 import { OversizeMessage, WipcTransport } from "./rpc-transport.js";
 
-/** The maximum number of messages that are handled at once. After that, their handlers have time to answer. */
+/** The maximum number of messages that are handled without a pause. In the pause, their handlers can answer. */
 const MAX_MESSAGES_AT_ONCE = 16;
 /** The number of microtasks in which handlers can answer before the next frame is handled. */
 const MICROTASKS_PER_TURN = 8;
-/** The number of steps between two readings of the clock. A step is a frame, a chunk, or a KiB of either. */
+/**
+ * The number of steps between two readings of the clock. Each frame and each chunk counts as one step, plus one step
+ * for each KiB of its length.
+ */
 const STEPS_PER_CLOCK_READ = 32;
 
 /** The error of a channel that can no longer send or receive. `reason` is the cause. */
@@ -59,10 +62,10 @@ export class WipcChannel {
    */
   #closedError = undefined;
   #isClosedByPeer = false;
-  /** Whether all received frames are handled after the end of the stream. Then `ended` resolves. */
+  /** Whether the stream has ended and all received frames are handled. When both are true, `ended` resolves. */
   #hasEnded = false;
   #hasEndedCalls = false;
-  /** @internal Whether the channel is destroyed. Hooks and handlers no longer run. */
+  /** @internal Whether the channel is destroyed. After its destruction, hooks and handlers no longer run. */
   isDestroyed = false;
   #onDestroy;
   #destroyed = new Promise((resolve) => (this.#onDestroy = resolve));
@@ -119,7 +122,7 @@ export class WipcChannel {
         frame: (type, payload) => this.#receive(type, payload),
         passthrough: (bytes) => this.#runHook("onPassthrough", bytes),
         truncated: (size) => this.#runHook("onTruncated", size),
-        // Of a message that exceeds the limit, only the length and the beginning are stored.
+        // Only the length and the beginning of a message that exceeds the limit are stored.
         skips: (type, length) => type === WipcType.CALL && length > this.#maxMessage && !this.#hasCallHook,
         skipped: (type, length, beginning) => this.#receive(type, new OversizeMessage(length, beginning)),
       },
@@ -163,7 +166,8 @@ export class WipcChannel {
       this.#closeForSending("closed", "the channel is closed");
       this.#write(frame);
       this.#frameWriter.end();
-      // Frames that the peer has sent before the end of its stream are still handled.
+      // If the stream has ended and the writer has room, the channel is not destroyed, and handles the remaining
+      // frames.
       const onTimeout = () => (this.#isAtEnd && !this.isFull) || this.destroy();
       if (!this.#hasEnded) this.#closeTimer = startTimer(onTimeout, timeout);
     }
@@ -294,8 +298,8 @@ export class WipcChannel {
 
   /**
    * Returns whether more bytes may be read. A paused channel reads ahead up to a limit, to notice the end of the
-   * stream. The limit is higher while outgoing calls are pending: if both peers paused, neither would read the
-   * responses of the other.
+   * stream. The limit is higher while outgoing calls are pending, because two paused peers would never read the
+   * responses to each other's calls.
    */
   get #mayRead() {
     if (!this.#isPaused || this.#isAtEnd) return true;
@@ -308,7 +312,8 @@ export class WipcChannel {
     this.#isResuming = true;
     while (this.#isPaused) {
       await this.untilWritable();
-      // While too many payloads wait for a handler, no frame is handled. At the end of the stream, all are handled.
+      // While too many payloads wait for a handler, no frame is handled. After the end of the stream, all frames are
+      // handled.
       while (this.#transport?.isFull && !this.#isAtEnd && !this.isDestroyed) await this.#untilWoken();
       if (!this.#isPaused) break;
       this.#decode(() => this.#decoder.resume());

@@ -116,7 +116,7 @@ export class WipcDecoder {
     return true;
   }
 
-  /** Runs `work`, which collects the errors of hooks. Afterwards throws these errors. */
+  /** Runs `work`, and then throws the errors that hooks threw in `work`. */
   #run(work) {
     if (this.#isBusy) throw new Error("a decoder must not be used in its own hooks");
     this.#isBusy = true;

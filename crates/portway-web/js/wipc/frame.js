@@ -88,8 +88,8 @@ export function toBytes(data, name) {
 }
 
 /**
- * Returns the bytes. If their buffer is more than twice as long as the bytes, returns a copy: otherwise, a small view
- * would keep a large buffer in memory.
+ * Returns the bytes. If their buffer is more than twice as long as the bytes, returns a copy, because a small view
+ * would otherwise keep a large buffer in memory.
  */
 export function compactBytes(bytes) {
   return 2 * bytes.length < bytes.buffer.byteLength ? bytes.slice() : bytes;

@@ -2,7 +2,7 @@
 
 import { compactBytes } from "./frame.js";
 
-/** A smaller piece is copied into a block: a view of its own would cost more than its bytes. */
+/** A smaller piece is copied into a block, because a view of its own would need more memory than the bytes. */
 const MIN_VIEW_BYTES = 1_024;
 const BLOCK_BYTES = 16 * MIN_VIEW_BYTES;
 

@@ -1,6 +1,6 @@
-// Finds the ids of the responses in an unreadable message. The text may be cut off anywhere, and may not be JSON.
-// Members are found by the brackets and quotes of JSON alone. `crates/portway-proto/src/codec/json/response_ids.rs` has
-// the same rules.
+// Finds the ids of the responses in an unreadable message. The text may be cut off anywhere, and need not be valid
+// JSON. So members are found only by the brackets and quotes of JSON.
+// `crates/portway-proto/src/codec/json/response_ids.rs` has the same rules.
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

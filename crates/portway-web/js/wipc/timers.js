@@ -19,8 +19,8 @@ export function startTimer(run, timeout) {
 }
 
 /**
- * Limits the time for which frames from a peer are processed without a pause, so that timers run and other input is
- * handled in between.
+ * Limits the time for which frames from a peer are processed without a pause, so that timers and other input are
+ * handled during the pauses.
  */
 export class Turn {
   #end = 0;

@@ -9,7 +9,9 @@ class UnsupportedStream {
   }
 }
 
-/** Not every realm has streams. Without them, only the constructors of these classes throw. */
+/**
+ * The base of the classes below. In a realm without `TransformStream`, their constructors throw, but this module loads.
+ */
 const Base = /* @__PURE__ */ (() =>
   /** @type {typeof TransformStream} */ (globalThis.TransformStream ?? UnsupportedStream))();
 

@@ -1,7 +1,10 @@
 // Runs functions before this process ends. They also run if a signal ends the process, and the application has no
 // handler for this signal.
 
-/** The signals that end a program, even one that was started by `nohup`: Node resets ignored signals at its start. */
+/**
+ * The signals that end a program. They also end a program that was started by `nohup`, because Node resets ignored
+ * signals at its start.
+ */
 const SIGNALS = ["SIGHUP", "SIGINT", "SIGTERM"];
 
 /**
@@ -41,14 +44,14 @@ function runAll() {
     try {
       run();
     } catch {
-      // The process ends in any case.
+      // The process ends in any case, so the exception is ignored.
     }
   }
 }
 
 /**
- * Returns the number of listeners of the package `signal-exit`, versions 3 and 4. These listeners are not the
- * application's: `signal-exit` ends the process only if there are no other listeners.
+ * Returns the number of listeners of the package `signal-exit`, versions 3 and 4. They do not count as listeners of the
+ * application, because `signal-exit` ends the process only if there are no other listeners.
  */
 function listenersOfSignalExit() {
   const { __signal_exit_emitter__ } = /** @type {{ __signal_exit_emitter__?: { count: number } }} */ (process);

@@ -22,7 +22,7 @@ export function guestChannel(options = {}) {
     startTimer(exit, exitTimeout);
     stdout.write("", exit);
   };
-  /** Ends the process once its work is done. */
+  /** Ends the process once `work` and the requests of the host have ended, or after `exitTimeout`. */
   const exitAfter = async (work) => {
     if (isExiting) return;
     isExiting = true;

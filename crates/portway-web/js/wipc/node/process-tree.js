@@ -1,6 +1,6 @@
 // Sends signals to a child process and its descendants: to its process group, and on Linux to descendants in other
 // groups. A process that has left the group, and whose parent has ended, does not count as a descendant. Some programs
-// do this on purpose, in order to continue.
+// leave the group on purpose, in order to continue.
 
 import { readFileSync, readdirSync, readlinkSync } from "node:fs";
 
@@ -21,7 +21,7 @@ function sendSignal(id, signal) {
 
 /**
  * Returns the names in `/proc`. The list is empty if `/proc` cannot be read, for instance without a free file
- * descriptor. It is also empty if `/proc` belongs to another namespace, because its ids are those of other processes.
+ * descriptor. It is also empty if `/proc` belongs to another namespace of process ids.
  */
 function processNames() {
   try {
@@ -45,7 +45,8 @@ function listProcesses() {
       // The name of the program, which precedes these fields, may contain spaces and parentheses.
       const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
       const [state, parent, group] = fields;
-      // The id alone is not unique: a later process may have the same id. Together with the start time it is unique.
+      // The id alone is not unique: a later process may have the same id. The id and the start time together are
+      // unique.
       found.push({
         id,
         parent: Number(parent),
@@ -60,7 +61,9 @@ function listProcesses() {
   return found;
 }
 
-/** Returns whether a process is a zombie. If only its main thread has ended, its other threads continue. */
+/**
+ * Returns whether a process is a zombie. A process whose main thread has ended is no zombie while other threads run.
+ */
 const isZombie = (state, threads) => "ZX".includes(state) && Number(threads) <= 1;
 
 export class ProcessTree {
@@ -136,8 +139,9 @@ export class ProcessTree {
   }
 
   /**
-   * Returns whether the group of the leader still exists. While a group has members, a new process does not get its id.
-   * If a new process has the id, the group has ended, and a later group with this id is a different group.
+   * Returns whether the group of the leader still exists. While a group has members, a new process does not get the id
+   * of the group. If a new process has the id, the group has ended, and a later group with this id is a different
+   * group.
    */
   #hasGroup() {
     if (this.#isGroup && this.#hasExited) this.#isGroup = sendSignal(-this.#leader, 0) && !sendSignal(this.#leader, 0);

@@ -12,7 +12,7 @@ import { toReadableStream, toWritableStream } from "./web-streams.js";
 /** The interval between checks for remaining descendants of a guest. The system does not report their end. */
 const POLL_INTERVAL_MS = 20;
 
-/** The running guests with their descendants. They end with this process. */
+/** The running guests with their descendants. This process kills them when it ends. */
 const running = new Set();
 let stopWatching;
 
@@ -39,7 +39,7 @@ export async function spawnGuest(command, args = [], options = {}) {
     await untilSpawned(child, command);
     return new WipcGuest(child, tree, channelOptions, signal);
   } catch (error) {
-    // The process may have started before the options turned out to be wrong.
+    // The process may have started before an option was found to be invalid.
     tree.signal("SIGKILL");
     remove(tree);
     throw error;
@@ -90,7 +90,7 @@ class WipcGuest {
         this.#hasExited = true;
         this.#tree.leaderExited();
         signal?.removeEventListener("abort", onAbort);
-        // Output that arrives within this time is still handled.
+        // Output that arrives within `OUTPUT_GRACE` is still handled.
         const outputTimer = setTimeout(() => child.stdout.destroy(), OUTPUT_GRACE);
         this.channel?.ended.then(() => clearTimeout(outputTimer));
         // The descendants of the guest are ended soon after the guest.

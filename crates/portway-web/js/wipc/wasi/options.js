@@ -1,4 +1,4 @@
-// Checks the options of a guest before it is started.
+// Checks the options of a guest before the guest is started.
 
 import { MAX_CAPACITY, START_TIMEOUT } from "../../driver/limit-values.js";
 import { checkTimeout } from "../timers.js";

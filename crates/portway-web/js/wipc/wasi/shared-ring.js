@@ -40,13 +40,17 @@ export class HostRing {
     this.#ring = new Uint8Array(memory, HEADER_BYTES);
   }
 
-  /** Writes as many bytes as fit. Returns their number. If it is 0, the worker calls `onRoom` once there is room. */
+  /**
+   * Writes as many bytes as fit. Returns the number of written bytes. If the number is 0, the worker calls `onRoom`
+   * once there is room.
+   */
   write(bytes) {
     for (;;) {
       const state = Atomics.load(this.#words, STDIN);
       const length = Math.min(bytes.length, this.#ring.length - (state & COUNT_MASK));
       if (length > 0) return this.#copy(bytes.subarray(0, length));
-      // The exchange fails if the worker has read in the meantime. The ring then has room.
+      // The exchange fails if the worker has read in the meantime. In this case, the ring has room, and the loop
+      // continues.
       if (Atomics.compareExchange(this.#words, STDIN, state, state | WAITING_FLAG) === state) return 0;
     }
   }

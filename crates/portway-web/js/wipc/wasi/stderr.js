@@ -25,7 +25,7 @@ export class Utf8Sink {
     try {
       if (text !== "") this.#write(text);
     } catch (error) {
-      // The guest continues to run.
+      // An exception of `write` does not end the guest.
       logError(error);
     }
   }
