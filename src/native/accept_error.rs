@@ -1,4 +1,4 @@
-//! The causes of errors that a listener reports when it accepts a connection.
+//! Classifies the errors that occur when a listener accepts a connection.
 
 use std::io;
 
@@ -20,7 +20,8 @@ pub(super) enum Cause {
 impl Cause {
     pub(super) fn of(error: &io::Error) -> Self {
         match Errno::from_io_error(error) {
-            // Linux also reports an error that is pending on the new socket (accept(2), "Error handling").
+            // Linux reports an error that is pending on the new socket as an error of `accept` (accept(2), "Error
+            // handling").
             Some(
                 Errno::CONNABORTED
                 | Errno::CONNREFUSED

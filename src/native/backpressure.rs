@@ -5,12 +5,13 @@ use super::state::State;
 use crate::profile::Ordering;
 
 impl Link {
-    /// Returns whether the driver may read the next message. The driver pauses if too many responses are unwritten. It
-    /// also pauses if too many requests wait for a sequential handler, unless the running request waits for a message
-    /// of the peer.
+    /// Returns whether the driver may read the next message. The driver pauses if too many responses are unwritten. The
+    /// driver also pauses if too many requests wait for a sequential handler, unless the running request waits for a
+    /// message of the peer.
     ///
-    /// The bytes of outgoing calls do not count. If they counted, the responses to many calls could exceed the limit of
-    /// the peer while the peer waits for this link to read. Neither peer would then read.
+    /// The bytes of outgoing calls do not count. If they counted, a link with many unwritten calls would not read the
+    /// responses of the peer. The peer would stop reading when its unwritten responses exceed its limit. Then neither
+    /// end of the link would read.
     pub(super) fn has_room(&self) -> bool {
         self.has_room_in(&self.lock())
     }
@@ -22,8 +23,8 @@ impl Link {
     }
 
     /// Returns whether further requests and notifications must be refused. They are refused if the queue is full and
-    /// the running request waits for a message of the peer. The driver must then continue to read, to receive this
-    /// message.
+    /// the running request waits for a message of the peer. In this case, the driver must continue to read, to receive
+    /// this message.
     pub(super) fn must_refuse_input(&self) -> bool {
         if !self.is_sequential() {
             return false;

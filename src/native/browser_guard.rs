@@ -1,6 +1,6 @@
 //! Rejects browsers that connect to a TCP port. Any web page can make its browser connect to a port of this machine.
-//! The page can choose the body of the HTTP request, which could contain JSON-RPC messages. Such a connection must not
-//! count as a peer.
+//! The page can choose the body of the HTTP request, which could contain JSON-RPC messages. The connection of a browser
+//! must not count as a peer.
 
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
@@ -27,8 +27,8 @@ const BROWSER_PREFIXES: [&[u8]; 11] = [
 const MAX_PREFIX_BYTES: usize = 8;
 
 /// A reader that fails if its input begins with one of [`BROWSER_PREFIXES`]. If the prefix arrives in pieces, the
-/// pieces before the last one have already been passed on. So the decoder never receives a whole prefix, or a byte
-/// after it.
+/// pieces before the last piece were already passed to the decoder. So the decoder never receives a whole prefix, or a
+/// byte after the prefix.
 #[derive(Debug)]
 pub(super) struct BrowserGuard<R> {
     reader: R,

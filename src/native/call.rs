@@ -23,8 +23,8 @@ use portway_proto::TOTAL_TIMEOUT_FACTOR;
 /// A call, as a future of its result. [`Client::call`](crate::Client::call) creates it.
 ///
 /// The request is sent on the first poll, or by [`Call::start`]. A pending call is cancelled when it is dropped, and
-/// when it times out. The peer then receives the notification `$/cancelRequest`, or the notification that the profile
-/// defines.
+/// when it times out. In both cases, the peer receives the notification `$/cancelRequest`, or the notification that the
+/// profile defines.
 ///
 /// ```
 /// # use core::time::Duration;
@@ -201,7 +201,7 @@ impl<R> Future for Call<R> {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(reply) => {
                     sent.is_pending = false;
-                    // If the sender was dropped, the link was destroyed.
+                    // A dropped sender means that the link was destroyed.
                     reply.unwrap_or(Err(CallError::Destroyed))
                 }
             },
@@ -219,7 +219,7 @@ impl<R> fmt::Debug for Call<R> {
     }
 }
 
-/// Converts a timeout to milliseconds, rounded up. The result is at least 1, so that no call ends before it was sent.
+/// Converts a timeout to milliseconds, rounded up. The result is at least 1, so that no call ends before it is sent.
 pub(super) fn milliseconds(timeout: Duration) -> u64 {
     u64::try_from(timeout.as_micros().div_ceil(1_000)).unwrap_or(u64::MAX).max(1)
 }

@@ -1,4 +1,4 @@
-//! A child process. When the link to the process ends, the process and its descendants are ended, too.
+//! A child process. The end of the link to the process also ends the process and its descendants.
 
 use core::fmt;
 use core::pin::{Pin, pin};
@@ -24,7 +24,7 @@ const MIN_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 const MAX_CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// A child process with its descendants. On Unix, these processes get `SIGTERM` at a deadline, and `SIGKILL` after a
-/// further `TERM_GRACE`. Windows has no such signals, so the processes are killed at the deadline. If this value is
+/// further `TERM_GRACE`. Windows has neither signal, so the processes are killed at the deadline. If this value is
 /// dropped, the processes are killed at once.
 pub(crate) struct ChildProcess {
     child: Child,
@@ -92,8 +92,8 @@ impl ChildProcess {
         }
     }
 
-    /// Records the current descendants. Call this method before the input of the process is closed. The process may
-    /// then exit, and descendants cannot be found after its exit.
+    /// Records the current descendants. Call this method before the input of the process is closed, because the process
+    /// may exit at the end of its input. After its exit, descendants cannot be found.
     pub(crate) fn record_descendants(&mut self) {
         if let Some(tree) = &mut self.tree {
             tree.record_descendants();
@@ -208,7 +208,8 @@ impl ChildProcess {
                 self.state = State::Terminating(now);
             }
             State::Running | State::Terminating(_) => self.kill(),
-            // A process that remains after a kill belongs to another user, or waits in the kernel. It cannot be ended.
+            // A process that remains after a kill belongs to another user, or waits in the kernel. This process cannot
+            // be ended.
             State::Killed(_) | State::Ended => self.state = State::Ended,
         }
     }
@@ -236,8 +237,8 @@ mod tests {
 
     use super::*;
 
-    /// The system may refuse to end a process of another user. This test cannot start such a process. Instead, it sets
-    /// the state `Killed` for a process that still runs.
+    /// The system may refuse to end a process of another user. This test cannot start a process of another user.
+    /// Instead, the test sets the state `Killed` for a process that still runs.
     #[tokio::test]
     async fn the_wait_for_a_process_that_cannot_be_ended_is_limited() -> io::Result<()> {
         let mut command = Command::new("sleep");

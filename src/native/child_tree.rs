@@ -1,4 +1,5 @@
-//! A child process and its descendants, for programs that use the pipes of the process themselves.
+//! A child process and its descendants, for programs that do not use a [`Transport`](crate::Transport) for the pipes of
+//! the process.
 
 use core::future::poll_fn;
 use core::time::Duration;
@@ -37,15 +38,15 @@ impl ChildTree {
         poll_fn(|context| self.0.poll_status(context)).await
     }
 
-    /// Records the current descendants. Call this method before you close the input of the process. The process may
-    /// then exit, and its descendants in other process groups cannot be found after its exit.
+    /// Records the current descendants. Call this method before you close the input of the process, because the process
+    /// may exit at the end of its input. After its exit, descendants in other process groups cannot be found.
     pub fn record_descendants(&mut self) {
         self.0.record_descendants();
     }
 
     /// Waits until all processes have exited, for at most `grace`. Then the remaining processes get `SIGTERM`, and half
     /// a second later `SIGKILL`. On Windows, the remaining processes are killed after `grace`. Returns the exit status
-    /// of the process. Returns `None` if the process exited after a signal of this method.
+    /// of the process. Returns `None` if the process exited after this method had sent a signal.
     pub async fn end(&mut self, grace: Duration) -> Option<ExitStatus> {
         self.0.set_deadline(Instant::now() + grace);
         poll_fn(|context| self.0.poll_tree_exit(context)).await

@@ -18,8 +18,8 @@ use crate::json_value::{with_params, write_params};
 /// Calls methods of the peer.
 ///
 /// All clones share one link to the peer. The link closes when the last clone is dropped, or when [`Client::destroy`]
-/// is called. Pending calls then fail with [`CallError::Destroyed`]. Requests from the peer are answered with -32601.
-/// To handle requests, use [`Peer`](crate::Peer).
+/// is called. In both cases, pending calls fail with [`CallError::Destroyed`]. Requests from the peer are answered with
+/// -32601. To handle requests, use [`Peer`](crate::Peer).
 ///
 /// ```
 /// use portway::{CallError, Client, Context, RpcError, Server, Transport};
@@ -42,7 +42,7 @@ use crate::json_value::{with_params, write_params};
 /// assert_eq!(sum, 3);
 /// match client.call::<u32>("add", &Add { a: 1, b: u32::MAX }).await {
 ///     Err(CallError::Remote(error)) => assert_eq!(error.message, "too large"),
-///     other => panic!("there is no such sum: {other:?}"),
+///     other => panic!("the call must fail: {other:?}"),
 /// }
 /// # Ok(())
 /// # }
@@ -93,7 +93,7 @@ impl Client {
         Call::new(self.link(), self.timeout, method, write_params(params).map_err(CallError::Params))
     }
 
-    /// Calls a method that returns a stream of items. The peer sends items only as fast as they are read.
+    /// Calls a method that returns a stream of items. The peer sends items only as fast as the stream is read.
     ///
     /// ```
     /// use futures_util::{StreamExt, stream};

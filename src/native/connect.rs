@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 /// The interval between two attempts to connect to a busy socket.
 const RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
-/// The maximum length of the path of a socket: that of `sun_path` without its NUL (unix(7)).
+/// The maximum length of the path of a socket: the length of `sun_path` without the NUL at its end (unix(7)).
 const MAX_PATH_BYTES: usize = if cfg!(any(target_os = "linux", target_os = "android")) { 107 } else { 103 };
 
 /// Connects to a Unix domain socket. If the queue of the listener is full, waits for room in the queue, for at most
@@ -58,8 +58,8 @@ pub async fn connect_unix(path: impl AsRef<Path>, max_wait: Duration) -> io::Res
     }
 }
 
-/// Returns the error of a bind or a connect to `path`. For a path that is too long, the error of the standard library
-/// names only a constant of C.
+/// Returns the error of a bind or a connect to `path`. If the path is too long, returns a clearer error, because the
+/// error of the standard library names only a constant of C.
 pub(super) fn describe_long_path(error: io::Error, path: &Path) -> io::Error {
     let length = path.as_os_str().len();
     if error.kind() != io::ErrorKind::InvalidInput || length <= MAX_PATH_BYTES {

@@ -60,7 +60,7 @@ impl Context {
         self.link.upgrade().zip(self.request).and_then(|(link, key)| link.request_id(key))
     }
 
-    /// Returns the identity of the peer, if an identity was attached and has the type `T`. See
+    /// Returns the identity of the peer, or `None` if the link has no identity of the type `T`. See
     /// [`Transport::with_identity`] and `WebSocketPolicy::check`.
     ///
     /// [`Transport::with_identity`]: crate::Transport::with_identity
@@ -93,7 +93,8 @@ impl Context {
     /// if the request is already answered, or if the output is full because the caller does not read. In the handler of
     /// a notification, every value is dropped.
     ///
-    /// In MCP, the value is a number or `{ progress, total, message }`. It is dropped if the caller wants no progress.
+    /// In MCP, the value is a number or `{ progress, total, message }`. The value is dropped if the caller has not
+    /// requested progress.
     ///
     /// # Errors
     /// [`CallError::Params`] if `value` cannot be serialized, is too long, or is not of the form that the profile

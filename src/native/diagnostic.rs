@@ -25,10 +25,11 @@ pub enum Diagnostic<'a> {
         /// The framing of this program.
         own: Framing,
     },
-    /// A frame was rejected. If [`FrameFault::fault`] returns an error, a server has replied with this error.
+    /// A frame was rejected. If [`FrameFault::fault`] returns an error, a [`Server`](crate::Server) has replied with
+    /// this error.
     Frame(FrameFault),
-    /// The input is not a message for a handler, for example because it is not JSON. A server has replied to the input,
-    /// unless the input is a response.
+    /// The input is not a message for a handler, for example because it is not JSON. A [`Server`](crate::Server) has
+    /// replied to the input, unless the input is a response.
     Rejected {
         /// The id of the message, which may be null. `None` if the message has no id, or an id that a response cannot
         /// repeat.
@@ -96,7 +97,7 @@ pub enum Diagnostic<'a> {
         /// The name.
         method: &'a str,
     },
-    /// A message is neither a request nor a response, and was ignored.
+    /// An invalid message, or an invalid element of a batch, was ignored. No answer was sent.
     Malformed,
 }
 

@@ -30,8 +30,8 @@ pub(super) struct FrameHandler {
     link: Arc<Link>,
     /// Whether the link responds to invalid input. A server responds, because the sender may wait for a response.
     replies_to_invalid: bool,
-    /// Whether the latest input was invalid: a body that is not JSON, a rejected frame, or noise. Further noise, and
-    /// further lines that are not JSON, then belong to the same error, and cause no further response.
+    /// Whether the latest input was invalid: a body that is not JSON, a rejected frame, or noise. If true, further
+    /// noise and further lines that are not JSON belong to the same error, and cause no further response.
     is_invalid_json: bool,
     /// Whether a message was received.
     has_received_message: bool,
@@ -39,7 +39,7 @@ pub(super) struct FrameHandler {
     non_message_lines: usize,
     /// Detects another framing in noise.
     recogniser: Recogniser,
-    /// Whether another framing was detected and reported. It is reported at most once.
+    /// Whether another framing was detected and reported. Another framing is reported at most once.
     is_framing_reported: bool,
 }
 
@@ -134,8 +134,8 @@ impl FrameHandler {
         FrameAction::RejectBody
     }
 
-    /// Handles a line that is not JSON. Consecutive such lines count as one error, and a server responds only to the
-    /// first of these lines.
+    /// Handles a line that is not JSON. Consecutive lines that are not JSON count as one error. A server responds only
+    /// to the first of these lines.
     fn handle_line<'f>(&mut self, line: &'f [u8], was_invalid_json: bool) -> FrameAction<'f> {
         if !self.replies_to_invalid {
             self.link.diagnostics.report(Diagnostic::Noise(line));
@@ -156,8 +156,8 @@ impl FrameHandler {
         FrameAction::Continue
     }
 
-    /// Handles bytes outside of frames. `starts` is true if a run of noise starts with these bytes. It is false if an
-    /// error that was already reported includes this run.
+    /// Handles bytes outside of frames. `starts` is true if a run of noise starts with these bytes. `starts` is false
+    /// if the run continues, or if an error that was already reported includes the run.
     fn handle_noise<'f>(&mut self, bytes: &'f [u8], starts: bool) -> FrameAction<'f> {
         if self.link.is_wipc() {
             // With WIPC, bytes between frames are regular output from the peer.
@@ -168,7 +168,8 @@ impl FrameHandler {
             self.link.diagnostics.report(Diagnostic::Noise(bytes));
         }
         self.detect_other_framing(|recogniser| recogniser.look(bytes));
-        // A body that is not JSON may be cut off by the noise after it. The body and the noise then get one response.
+        // A body that is not JSON may be cut off by the noise after it. In this case, the body and the noise get one
+        // response.
         if starts && !self.is_invalid_json && self.replies_to_invalid {
             self.reject_invalid_json();
         }
@@ -213,7 +214,7 @@ impl FrameHandler {
     /// Handles the text of an unreadable message. Ends the calls whose responses the text contains.
     fn handle_unreadable(&mut self, text: &[u8], why: Unreadable) {
         // A line may belong to a log. An incomplete WIPC payload may be text output of the program. Only the member
-        // `jsonrpc` shows that such a text is a message.
+        // `jsonrpc` shows that the text is a message.
         let may_be_text = match self.link.framing {
             None | Some(Framing::ContentLength) => false,
             Some(Framing::Newline) => true,
@@ -309,12 +310,12 @@ impl FrameHandler {
     }
 
     /// Handles a notification of the protocol. Returns `false` for progress that belongs to no call. A handler of the
-    /// application receives such progress.
+    /// application receives this progress.
     fn handle_control(&self, control: Control<Id, &RawValue>) -> bool {
         match control {
             Control::Cancel(id) => self.link.with_connection(|connection| connection.handle_cancel(&id)),
             Control::Progress { token, value } => {
-                // In some protocols, progress also has tokens that are not ids of calls.
+                // In some protocols, the token of progress may not be the id of a call.
                 let Some((key, CallObserver::Progress(ProgressCallback(callback), ProgressTimeout { timeout, end }))) =
                     token.to_call().and_then(|id| self.link.call_observer(id))
                 else {
@@ -347,13 +348,13 @@ impl FrameHandler {
         }
         let error = RpcError::from(ErrorObject::<Text>::from(fault));
         let members = ReportedMembers::read(body);
-        // The id null may replace an id that a response cannot repeat. The diagnostic then contains no id.
+        // The id null may replace an id that a response cannot repeat. In this case, the diagnostic contains no id.
         let id = id.filter(|id| **id != Id::Null || members.has_null_id);
         self.link.diagnostics.report(Diagnostic::Rejected { id, method: members.method.as_deref(), error: &error });
     }
 }
 
-/// Returns whether the input is a JSON-RPC message. Such input confirms the framing.
+/// Returns whether the input is a JSON-RPC message. A message confirms the framing.
 const fn is_message(incoming: &Incoming<Text>) -> bool {
     match incoming {
         Incoming::Single(entry) => {

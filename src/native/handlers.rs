@@ -30,7 +30,8 @@ pub(super) type StreamHandler = dyn Fn(Option<&RawValue>, Context) -> Result<Ite
 /// The handler of a method.
 pub(super) type MethodHandler = dyn Fn(Option<&RawValue>, Context) -> HandlerOutcome + Send + Sync;
 
-/// The handler of a notification. Its error is the reason why the params are not of the handler's type.
+/// The handler of a notification. The handler returns an error if the params are not of its type. The error is the
+/// reason.
 pub(super) type NotificationHandler = dyn Fn(Option<&RawValue>, Context) -> Result<(), String> + Send + Sync;
 
 /// A registered handler, and its name.
@@ -51,7 +52,7 @@ pub(super) struct Handlers {
 #[cfg(feature = "mcp-http")]
 #[derive(Clone)]
 pub(super) struct Fallback {
-    /// `None` if such requests are answered with -32601.
+    /// `None` if requests without a handler of their own are answered with -32601.
     pub(super) method: Option<Arc<MethodHandler>>,
     pub(super) notification: Arc<NotificationHandler>,
 }
@@ -93,7 +94,8 @@ impl Handlers {
         found
     }
 
-    /// Returns the handlers for names without a handler of their own. The names of the protocol never have one.
+    /// Returns the fallback for this name. Returns `None` if no fallback is set, or if the name is reserved for the
+    /// protocol.
     #[cfg(feature = "mcp-http")]
     fn fallback(&self, name: &str) -> Option<Fallback> {
         let fallback = self.fallback.read().unwrap_or_else(PoisonError::into_inner).clone();

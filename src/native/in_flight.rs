@@ -134,7 +134,7 @@ impl InFlightRequests {
         self.count
     }
 
-    /// Inserts a request. Its slot is free, because a request is removed when it is answered.
+    /// Inserts a request. The slot of the request is free, because each request is removed when it is answered.
     pub(super) fn insert(&mut self, request: InFlightRequest) {
         let slot = request.key.slot() as usize;
         if self.slots.len() <= slot {
@@ -349,7 +349,7 @@ impl Link {
     fn cancel_without_response(&self, key: RequestKey) {
         let request = self.with_state(|state| {
             let request = state.in_flight.take_if(key, mcp_dialect::is_cancellable)?;
-            // Requests of MCP are not in batches, so this ends the request.
+            // Requests of MCP are not in batches, so `take_request` ends the request.
             let _ = state.connection.take_request(key);
             Some(request)
         });

@@ -387,7 +387,7 @@ impl Link {
         self.with_state(|state| input(&mut state.connection))
     }
 
-    /// Sends a response or a notification, and wakes the driver. Sending ends no call and changes no timeout.
+    /// Sends a response or a notification, and wakes the driver. `send` must not end a call or change a timeout.
     pub(super) fn with_output<T>(&self, send: impl FnOnce(&mut State) -> T) -> T {
         let (returned, driver) = {
             let mut state = self.lock();

@@ -110,8 +110,8 @@ impl Listener {
     ///
     /// A stale socket file, on which no process listens, is replaced.
     ///
-    /// On Linux, `@name` is a name in the abstract namespace, which has no file. Such a socket also rejects connections
-    /// of other users, except root. `./@name` is a file.
+    /// On Linux, `@name` is a name in the abstract namespace, which has no file. The socket also rejects connections of
+    /// other users, except root. `./@name` is a file.
     ///
     /// # Errors
     /// If another file exists at the path, the socket is in use, the file cannot be created, or the path is only `@`.
@@ -139,7 +139,7 @@ impl Listener {
 
     /// Listens on a TCP port. Any process that can reach the port can connect. With `127.0.0.1:0`, the system selects a
     /// free port, which only processes of this machine can reach. A connection that begins with an HTTP request or with
-    /// TLS is closed, because web pages could open such a connection.
+    /// TLS is closed, because a web page may have opened it.
     ///
     /// # Errors
     /// If the address cannot be bound. The error names the address.
@@ -149,8 +149,8 @@ impl Listener {
         Ok(Self::on(Socket::Tcp(listener), name, framing))
     }
 
-    /// Listens on a TCP port for WebSockets, and admits requests by the default [`WebSocketPolicy`]: requests of pages
-    /// with the origin of this server, and of programs. With `127.0.0.1:0`, the system selects a free port, which only
+    /// Listens on a TCP port for WebSockets. The default [`WebSocketPolicy`] admits requests of pages with the origin
+    /// of this server, and requests of programs. With `127.0.0.1:0`, the system selects a free port, which only
     /// processes of this machine can reach.
     ///
     /// Each message is one text message of a WebSocket; a binary message is read as UTF-8. A client gets a ping after
@@ -158,7 +158,7 @@ impl Listener {
     /// ping, the link ends. When a link ends, its WebSocket is closed with 1001.
     ///
     /// Compression is not offered, because it would use memory for each connection. Also, the length of a compressed
-    /// message could reveal a secret in the message, if an attacker controls other text in it.
+    /// message could reveal a secret in the message, if an attacker controls other text in the same message.
     ///
     /// For TLS, use a proxy, or [`WebSocketPolicy::accept`].
     ///
@@ -206,8 +206,8 @@ impl Listener {
     /// Waits for the next connection.
     ///
     /// # Errors
-    /// The errors of accept(2). Most of these errors are about a single connection. After such an error,
-    /// [`Listener::serve`] accepts the next connection.
+    /// The errors of accept(2). Most of these errors are about a single connection. After an error about a single
+    /// connection, [`Listener::serve`] accepts the next connection.
     pub async fn accept(&self) -> io::Result<Transport> {
         let stream = self.next().await?;
         self.transport(stream).map(|transport| (self.configure_transport.0)(transport))
@@ -259,7 +259,7 @@ impl Listener {
         }
     }
 
-    /// Checks the user of a connection to a socket without a file mode.
+    /// Checks the user of a connection, if the socket is in the abstract namespace.
     #[cfg(unix)]
     fn check_user(&self, stream: &UnixStream) -> io::Result<()> {
         if matches!(self.socket, Socket::Abstract(_)) { expect_same_user(stream) } else { Ok(()) }
@@ -274,7 +274,8 @@ impl Listener {
     ///
     /// # Errors
     /// If no more connections can be accepted. If too many files are open, or if a single connection fails, the
-    /// listener continues. A panic of `set_up` or of the function of [`Listener::with`] ends only its connection.
+    /// listener continues. A panic of `set_up`, or of the function of [`Listener::with`], ends only the connection for
+    /// which the function runs.
     pub async fn serve(self, set_up: impl Fn(&Peer) + Send + Sync) -> io::Result<()> {
         self.serve_each(set_up, Peer::forget).await
     }

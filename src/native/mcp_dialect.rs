@@ -19,8 +19,8 @@ use crate::message::{Id, ObjectPayload, RequestId};
 use crate::method_name::is_reserved;
 use crate::profile::ProgressNotification;
 
-/// The requests that neither peer can cancel. For `initialize`, MCP forbids it. `server/discover` is sent to servers of
-/// any era, and some servers exit when they receive a notification before `initialize`.
+/// The requests that neither peer can cancel. MCP forbids the cancellation of `initialize`. `server/discover` is sent
+/// to servers of any era, and some servers exit when they receive a notification before `initialize`.
 const NOT_CANCELLABLE: [&str; 2] = ["initialize", "server/discover"];
 
 /// Returns whether a request of this method can be cancelled.
@@ -52,7 +52,7 @@ pub(super) fn check_call(method: &str, params: Option<&RawValue>) -> Result<(), 
     Ok(())
 }
 
-/// Returns the result that is sent for the result of a handler. A handler that returns nothing sends `{}`.
+/// Returns the result to send for the result of a handler. A handler that returns nothing sends `{}`.
 pub(super) fn object_result(result: Text) -> Result<Text, RpcError> {
     if is_object(&result) {
         return Ok(result);
@@ -73,13 +73,13 @@ pub(super) fn with_progress_token(params: Option<&RawValue>, id: &Id) -> Result<
     with_meta(params, &added).map_err(CallError::Params)
 }
 
-/// Adds the members of an object to the object `_meta` of params. They replace members of the same names.
+/// Adds the members of an object to the object `_meta` of params. An added member replaces a member with the same name.
 pub(super) fn with_meta(params: Option<&RawValue>, added: &RawValue) -> Result<Text, String> {
     let text = params.map_or("{}", RawValue::get);
     if let Some([None]) = json::members(text.as_bytes(), ["_meta"])
         && let Some(rest) = text.strip_prefix('{')
     {
-        // The params of most calls have no `_meta`. Then their text needs no other change.
+        // The params of most calls have no `_meta`, so `_meta` can be inserted into their text.
         let comma = if rest.trim_ascii_start().starts_with('}') { "" } else { "," };
         let text = format!(r#"{{"_meta":{added}{comma}{rest}"#);
         return RawValue::from_string(text).map_err(|error| error.to_string());
@@ -114,7 +114,7 @@ fn members_of(object: Option<&RawValue>) -> Result<BTreeMap<Cow<'_, str>, &RawVa
     serde_json::from_str(text).map_err(|_| "params and _meta must be objects in MCP".into())
 }
 
-/// Returns the token for the progress of a request, or `None` if the caller wants no progress.
+/// Returns the token for the progress of a request, or `None` if the caller has not requested progress.
 pub(super) fn progress_token(params: Option<&RawValue>) -> Option<Id> {
     let [meta] = json::members(params?.get().as_bytes(), ["_meta"])?;
     let [token] = json::members(meta?.get().as_bytes(), ["progressToken"])?;

@@ -1,4 +1,4 @@
-//! Channels of whole messages: the interface for the driver, and channels of a sink and a stream.
+//! Channels of whole messages: the interface for the driver, and its implementation for a sink and a stream.
 
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
@@ -13,7 +13,7 @@ use crate::error::Closed;
 
 /// A channel of whole messages, as the driver uses it.
 pub(super) trait MessageChannel: Send {
-    /// Sets the limits. Is called before the first message.
+    /// Sets the limits. The driver calls this method before the first message.
     fn set_limits(&mut self, _limits: &Limits) {}
 
     /// Receives the next message, which [`MessageChannel::received`] returns afterwards. An error is the reason why the

@@ -21,7 +21,7 @@ pub(super) enum Outbox {
     Messages(MessageQueue),
 }
 
-/// Whole messages in their order. Their texts are in one string, so that a message needs no allocation.
+/// Whole messages in their order. The texts of all messages are in one string, so that a message needs no allocation.
 #[derive(Debug, Default)]
 pub(super) struct MessageQueue {
     /// The texts of all messages since the queue was cleared.
@@ -30,7 +30,7 @@ pub(super) struct MessageQueue {
     ends: VecDeque<usize>,
     /// The start of the first remaining message in `texts`.
     start: usize,
-    /// The number of messages since the queue was cleared. Removed messages count, too.
+    /// The number of messages since the queue was cleared. This number includes removed messages.
     count: usize,
 }
 

@@ -22,8 +22,8 @@ use crate::error::{CallError, Closed};
 /// A client and a server on one transport. A peer calls methods of the remote peer, and answers the requests of the
 /// remote peer.
 ///
-/// Reading starts when the peer first sends a call, a notification or a frame. It also starts with [`Peer::run`] and
-/// [`Peer::forget`].
+/// Reading starts when the peer first sends a call, a notification or a frame. Reading also starts with [`Peer::run`]
+/// and [`Peer::forget`].
 ///
 /// ```
 /// use portway::{Context, Peer, RpcError, Transport};
@@ -69,7 +69,8 @@ impl Peer {
         Self { client: Client::on(Arc::clone(&link)), server: Server::on(link) }
     }
 
-    /// Creates a peer that responds to invalid input, and adds its methods. Returns `None` if `set_up` panics.
+    /// Creates a peer that responds to invalid input, and calls `set_up`, which adds the methods. Returns `None` if
+    /// `set_up` panics.
     pub(super) fn set_up_on(transport: Transport, set_up: impl Fn(&Self)) -> Option<Self> {
         let peer = Self::from_parts(transport, true);
         let diagnostics = &peer.client.link().diagnostics;

@@ -106,18 +106,19 @@ impl Process {
     }
 
     /// Registers a callback for each line of standard error. Lines are read as fast as they are written, so that a full
-    /// pipe does not block the process. Reading ends 250 ms after the exit of the process, even if a child of the
-    /// process keeps standard error open.
+    /// pipe does not block the process. Reading ends 250 ms after the end of the link to the process, even if a child
+    /// of the process keeps standard error open.
     pub fn on_stderr(mut self, callback: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.command.stderr(Stdio::piped());
         self.hooks.on_stderr = Some(Arc::new(callback));
         self
     }
 
-    /// Registers a callback that decides about a restart. It is called when the link to the process has ended, or when
-    /// a restart has failed. It is not called if the application has ended the process. The arguments are the reason
-    /// and the number of starts. The callback returns the time until the next start, or `None` for no restart. A panic
-    /// counts as `None`. When the callback runs, all pending calls have already failed. A restart does not repeat them.
+    /// Registers a callback that decides about a restart. The callback runs when the link to the process has ended, or
+    /// when a restart has failed. It does not run if the application has ended the process. The arguments are the
+    /// reason and the number of starts. The callback returns the time until the next start, or `None` for no restart. A
+    /// panic counts as `None`. When the callback runs, all pending calls have already failed. A restart does not repeat
+    /// these calls.
     pub fn on_exit(mut self, decide: impl Fn(&Closed, u32) -> Option<Duration> + Send + Sync + 'static) -> Self {
         self.hooks.on_exit = Box::new(decide);
         self
@@ -144,8 +145,8 @@ impl Process {
     /// If the first start fails, or if the function is called outside of a tokio runtime.
     ///
     /// # Panics
-    /// If `set_up` or the function of [`Process::with`] panics at the first start. At a restart, such a panic counts as
-    /// a failed start.
+    /// If `set_up` or the function of [`Process::with`] panics at the first start. At a restart, a panic counts as a
+    /// failed start.
     pub fn start(mut self, set_up: impl Fn(&Peer) + Send + Sync + 'static) -> io::Result<RunningProcess> {
         let runtime = Handle::try_current().map_err(io::Error::other)?;
         let peer = self.open()?;
@@ -250,8 +251,8 @@ impl RunningProcess {
     }
 
     fn end(&self) {
-        // The task may still complete its current step, such as the start of a process. It then reads `is_dropped`, and
-        // ends the new process.
+        // The task may still complete its current step, such as the start of a process. In this case, the task reads
+        // `is_dropped`, and ends the new process.
         self.task.abort();
         self.shared.0.send_modify(|current| current.is_dropped = true);
         self.client().destroy();
@@ -342,8 +343,8 @@ impl Drop for EndReport<'_> {
     }
 }
 
-/// Reads standard error until its end, but no longer than `OUTPUT_GRACE` after the end of the link. Without this limit,
-/// the read could take very long, because a child of the process may keep standard error open.
+/// Reads standard error until its end, but no longer than `OUTPUT_GRACE` after the end of the link. This limit is
+/// necessary, because a child of the process may keep standard error open.
 async fn read_until_end(stderr: ChildStderr, callback: Arc<OnStderr>, client: Client) {
     let mut lines = pin!(read_lines(stderr, callback, client.clone()));
     let mut end = pin!(async move {

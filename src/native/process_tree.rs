@@ -15,7 +15,7 @@ pub(super) struct ProcessTree {
     leader: Pid,
     /// Whether the child leads a process group that still exists.
     is_group: bool,
-    /// Whether the leader has exited and was waited for. Another process may then get its id.
+    /// Whether the leader has exited and was waited for. Afterwards, another process may get the id of the leader.
     is_waited_for: bool,
     /// The known descendants in other groups.
     descendants: Vec<Process>,
@@ -64,8 +64,8 @@ impl ProcessTree {
         }
         // Known descendants may have exited, or may have changed their group.
         let current = |known: &Process| all.iter().find(|process| process.is_same(known)).copied();
-        // Group members stay in the list during the search, so that their children are found. They are removed after
-        // the search, because the signal to the group reaches the members.
+        // Group members stay in the list during the search, so that their children are found. Group members are removed
+        // after the search, because the signal to the group reaches them.
         let mut found: Vec<_> = self.descendants.iter().filter_map(current).collect();
         let has_group = self.has_group();
         let leader = (!self.is_waited_for).then_some(self.leader);
@@ -107,7 +107,7 @@ impl ProcessTree {
         self.alive.is_some() || (has_group && all.is_empty())
     }
 
-    /// Sends `SIGTERM` to all processes. Returns whether the system has such a signal: always true on Unix.
+    /// Sends `SIGTERM` to all processes. Returns whether the system has this signal: always true on Unix.
     pub(super) fn terminate(&mut self) -> bool {
         self.signal(Signal::TERM);
         // A stopped process cannot handle `SIGTERM`.
@@ -140,8 +140,8 @@ impl ProcessTree {
     }
 
     /// Returns whether the group of the leader still exists. While a group has members, no new process gets the id of
-    /// the group. If a process has this id after the leader was waited for, it is a new process. So the group of the
-    /// leader has ended, and a group with this id is a new group.
+    /// the group. If a process has this id after the leader was waited for, it is a new process. In this case, the
+    /// group of the leader has ended, and a group with this id is a new group.
     fn has_group(&mut self) -> bool {
         // The error for a missing permission also means that the process or the group exists.
         let exists = |result: rustix::io::Result<()>| result != Err(Errno::SRCH);
@@ -228,7 +228,7 @@ mod tests {
         Process { id: pid(id).unwrap_or(Pid::INIT), parent: pid(parent), group: pid(group), is_zombie: false, start: 7 }
     }
 
-    /// Returns the tree that was found in `all`. Its leader was waited for after the search.
+    /// Returns the tree that was found in `all`. The leader was waited for after the search.
     fn tree(all: &[Process]) -> ProcessTree {
         let leader = Pid::from_raw(LEADER).unwrap_or(Pid::INIT);
         let mut tree =

@@ -59,8 +59,8 @@ impl Transport {
     /// changed, except for line ends between its tokens.
     ///
     /// The relay itself sends no responses, neither to invalid messages nor for unknown methods. Only the limits for a
-    /// single message apply, such as its length. While one peer does not read, the messages of the other peer are not
-    /// read. A message that is too long or is not UTF-8 ends the relay. After the end of one transport, received
+    /// single message apply, such as its length. While one peer does not read, the relay stops reading from the other
+    /// peer. A message that is too long or is not UTF-8 ends the relay. After the end of one transport, received
     /// messages are still passed on, within the longer grace of the two transports. A process ends with the relay, as
     /// in [`Transport::child`], and a WebSocket of a server is closed with 1001.
     ///

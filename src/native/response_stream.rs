@@ -159,7 +159,7 @@ impl OpenStream {
             Next::Item(item, credit) => {
                 if let Some(count) = credit {
                     let params = control::write_credit(&Id::from_call(self.key.id()), count);
-                    // The notification fails only if the link has ended. The stream has then ended, too.
+                    // The notification fails only if the link has ended. In this case, the stream has also ended.
                     let _ = self.link.notify_unbounded(control::CREDIT_METHOD, params);
                 }
                 Poll::Ready(Some(Ok(item)))

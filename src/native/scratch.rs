@@ -10,8 +10,8 @@ thread_local! {
     static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Calls `work` with the buffer. Its content is arbitrary, and its length is [`CHUNK_BYTES`]. If `work` calls this
-/// function again, the inner call gets another buffer.
+/// Calls `work` with the buffer. The content of the buffer is arbitrary, and its length is [`CHUNK_BYTES`]. If `work`
+/// calls this function again, the inner call gets another buffer.
 pub(super) fn with_scratch<T>(work: impl FnOnce(&mut [u8]) -> T) -> T {
     let mut scratch = SCRATCH.take();
     scratch.resize(CHUNK_BYTES, 0);

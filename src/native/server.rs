@@ -178,7 +178,7 @@ impl Server {
         self
     }
 
-    /// Registers the handlers of all methods without a handler of their own.
+    /// Registers the handlers for all methods that have no handler of their own.
     #[cfg(feature = "mcp-http")]
     pub(super) fn set_fallback(&self, fallback: Fallback) {
         self.link.handlers.set_fallback(fallback);

@@ -75,8 +75,8 @@ impl Service {
     ///
     /// # Errors
     /// If a listener can accept no more connections. Before this method returns the error, it ends all links as after
-    /// `shutdown`. Without listeners, also if reading from or writing to a transport has failed, unless the peer has
-    /// closed it.
+    /// `shutdown`. Without listeners, also if a read or a write of a transport has failed, unless the peer has closed
+    /// the connection.
     pub async fn serve_until(self, shutdown: impl Future<Output = ()>) -> io::Result<()> {
         let Self { set_up, listeners, transports } = self;
         let (sender, accepted) = unbounded_channel();
@@ -111,8 +111,7 @@ impl Service {
             Poll::Ready(links.failure.take().map_or(Ok(()), Err))
         })
         .await;
-        // The end of these tasks closes the listeners. Connections that were accepted and not served yet are closed,
-        // too.
+        // The end of these tasks closes the listeners. Accepted connections that are not served yet are also closed.
         accepting.shutdown().await;
         links.stop();
         poll_fn(|context| links.poll_all_ended(context)).await;

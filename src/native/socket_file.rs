@@ -92,8 +92,8 @@ pub(super) fn listen_abstract(name: &Path) -> io::Result<UnixListener> {
 pub(super) fn listen(path: &Path) -> io::Result<(SocketFile, UnixListener)> {
     let named = |error: io::Error| with_subject(&error, path.display());
     let location = Location::of(path).map_err(named)?;
-    // The bind resolves the path again, and may find another folder. A file that already exists in the folder of
-    // `location` would then be taken for the file of the new socket.
+    // This check is necessary, because the bind resolves the path again, and may find another folder. In this case, an
+    // existing file in the folder of `location` would be taken for the file of the new socket.
     if location.file().map_err(named)?.is_some() {
         return in_use(path, "a file of this name already exists");
     }
@@ -155,7 +155,8 @@ pub(super) fn replace(path: &Path, stale_socket: Option<StaleSocket>) -> io::Res
 /// The path for a test connection, which shows whether a process listens on a socket file.
 struct ConnectTarget {
     path: PathBuf,
-    /// The open socket file, if `path` refers to its descriptor. Such a path stays valid after the file is renamed.
+    /// The open socket file, if `path` refers to its descriptor. A path through the descriptor stays valid after the
+    /// file is renamed.
     _file: Option<OwnedFd>,
 }
 
@@ -213,7 +214,7 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    #[allow(clippy::unnecessary_cast, clippy::cast_lossless, reason = "systems have other types for these")]
+    #[allow(clippy::unnecessary_cast, clippy::cast_lossless, reason = "the types of these fields depend on the system")]
     const fn of(file: &Stat) -> Self {
         let modified = (file.st_mtime as i64, file.st_mtime_nsec as i64);
         Self { device: file.st_dev as u64, inode: file.st_ino as u64, modified }
@@ -239,8 +240,8 @@ fn remove(location: &Location, identity: Identity) -> io::Result<()> {
 /// Removes the file. If another file gets the name of this file at the same time, the other file is not removed.
 ///
 /// Systems remove files by name only. So the file with this name is first moved into a new, empty folder. If the moved
-/// file is the expected file, it is removed. Another file is moved back. If the name is already in use again, the other
-/// file stays in the new folder.
+/// file is the expected file, it is removed. Any other file is moved back. If the name is already in use again, the
+/// other file stays in the new folder.
 ///
 /// # Errors
 /// The errors of [`remove`].
@@ -355,17 +356,17 @@ mod tests {
         let path = folder.path().join("a.sock");
         let old = Socket::bind(&path)?;
         let location = Location::of(&path)?;
-        let older = identity(&location)?;
+        let old_identity = identity(&location)?;
         // The old file is kept, so that its inode is not reused.
         fs::rename(&path, folder.path().join("old"))?;
         let new = Socket::bind(&path)?;
-        let newer = identity(&location)?;
-        assert_eq!(remove_by_move(&location, older).map_err(|error| error.kind()), Err(io::ErrorKind::AddrInUse));
-        assert_eq!(identity(&location)?, newer);
+        let new_identity = identity(&location)?;
+        assert_eq!(remove_by_move(&location, old_identity).map_err(|e| e.kind()), Err(io::ErrorKind::AddrInUse));
+        assert_eq!(identity(&location)?, new_identity);
         assert_eq!(names(folder.path())?.len(), 2, "the folder must contain only the old file and the new file");
         drop((old, new));
-        assert_eq!(remove_by_move(&location, newer).map_err(|error| error.kind()), Ok(()));
-        assert_eq!(remove_by_move(&location, newer).map_err(|error| error.kind()), Ok(()));
+        assert_eq!(remove_by_move(&location, new_identity).map_err(|error| error.kind()), Ok(()));
+        assert_eq!(remove_by_move(&location, new_identity).map_err(|error| error.kind()), Ok(()));
         assert_eq!(names(folder.path())?, ["old"]);
         Ok(())
     }

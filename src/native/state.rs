@@ -30,7 +30,7 @@ use crate::message_length;
 pub(super) const RETAINED_CAPACITY: usize = 64 * 1024;
 
 /// The number of bytes that an ended call adds to [`State::ended_unwritten_bytes`], in addition to its method and
-/// params. The number is an estimate for the rest of its request and for its cancellation.
+/// params. The number is an estimate for the other parts of the request, and for its cancellation.
 pub(super) const ENDED_CALL_BYTES: usize = 128;
 
 /// The result of a call.
@@ -191,8 +191,8 @@ impl State {
     }
 
     /// Encodes the messages that the connection sends. Returns the position of the end of these messages in the output,
-    /// see [`PendingCall::end_offset`]. Only timeouts cause cancellations here, because [`Self::cancel_call`] encodes
-    /// the others.
+    /// see [`PendingCall::end_offset`]. The cancellations among these messages are for calls that timed out, because
+    /// [`Self::cancel_call`] encodes all other cancellations.
     pub(super) fn encode(&mut self) -> u64 {
         self.encode_with_reason(Some("timeout"))
     }
@@ -244,8 +244,8 @@ impl State {
 
     /// Sends the response to a request. Returns the id of the request, or `None` if the request was already answered.
     pub(super) fn respond(&mut self, key: RequestKey, outcome: Result<Text, ErrorObject<Text>>) -> Option<Id> {
-        // Most responses are encoded at once. `encode` encodes two other kinds: responses in a batch, which wait for
-        // the rest of the batch, and responses whose length is limited.
+        // Most responses are encoded at once. `encode` encodes two kinds of responses later: responses in a batch,
+        // which wait for the other responses of the batch, and responses whose length is limited.
         let is_unlimited = self.max_message_bytes == usize::MAX;
         if let Some(id) = if is_unlimited { self.connection.take_request(key) } else { None } {
             self.push_message(true, |text| json::encode_response_into(&id, &outcome, text));
@@ -305,7 +305,7 @@ impl State {
     }
 
     /// Handles a message, or an element of the current batch. A response to an unwritten request is forged, because the
-    /// peer cannot have received the request. Such a response counts as unmatched.
+    /// peer cannot have received the request. A forged response counts as unmatched.
     pub(super) fn handle_entry(&mut self, entry: Entry<Text>, batch: Option<u32>) {
         let entry = match entry {
             Ok(Message::Response(response)) if self.is_forged(&response.id) => {
@@ -402,8 +402,8 @@ impl State {
         }
     }
 
-    /// Returns whether the requests of ended calls fill the unwritten output. Further calls would let the output grow
-    /// without a limit.
+    /// Returns whether the requests of ended calls fill the unwritten output. If so, further calls must be refused,
+    /// because they could let the output grow without a limit.
     pub(super) fn is_congested_by_ended(&self) -> bool {
         let max_bytes = self.connection.config().limits.unwritten_bytes;
         self.ended_unwritten_bytes > max_bytes && self.backlog().saturating_sub(self.response_backlog()) > max_bytes
@@ -461,8 +461,8 @@ pub(super) fn max_message_bytes(framing: Option<Framing>, limits: &Limits) -> us
     framing.and_then(Framing::longest_message).map_or(usize::MAX, |max_bytes| max_bytes.min(limits.message_bytes))
 }
 
-/// Returns whether messages of the peer cause this message: a response, or credit for a stream. All elements of a batch
-/// are of the same kind, so only the first element is checked.
+/// Returns whether a message of the peer has caused this message, which is a response, or credit for a stream. All
+/// elements of a batch are of the same kind, so only the first element is checked.
 fn is_caused_by_peer(outgoing: &Outgoing<Text>) -> bool {
     let message = match outgoing {
         Outgoing::Single(message) => Some(message),

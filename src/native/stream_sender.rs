@@ -44,7 +44,8 @@ impl Link {
             Permit::Never => Poll::Ready(None),
             Permit::Wait => {
                 let replaced = state.blocked_streams.insert(key.slot(), context.waker().clone());
-                // In sequential mode, the driver may have stopped reading. It must read again to receive more credit.
+                // In sequential mode, the driver may have stopped reading. The driver must read again to receive more
+                // credit.
                 let driver = if self.is_sequential() { state.wake() } else { None };
                 drop(state);
                 drop(replaced);
@@ -58,7 +59,7 @@ impl Link {
 /// Sends the items of a stream, and returns the outcome of the request for this stream.
 pub(super) async fn pump(link: Weak<Link>, key: RequestKey, mut source: ItemSource) -> Result<Text, RpcError> {
     let (mut remaining_items, mut turn_start) = (1, Instant::now());
-    // The end of the stream needs no credit. So each item is polled first, and then waits for its credit.
+    // The end of the stream needs no credit. So this task polls for each item first, and then waits for the credit.
     while let Some(item) = poll_fn(|context| source.as_mut().poll_next(context)).await {
         let item = item?;
         // Between two polls, only a weak reference to the link exists. So a stream that waits for credit does not keep

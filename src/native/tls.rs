@@ -18,7 +18,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 pub(super) fn config(pems: &[Vec<u8>]) -> io::Result<Arc<ClientConfig>> {
     let invalid = |problem: String| io::Error::new(io::ErrorKind::InvalidInput, problem);
     let mut roots = RootCertStore::empty();
-    // Certificates of the system that rustls cannot parse are ignored, because other programs ignore them, too.
+    // Like other programs, this function ignores the certificates of the system that cannot be parsed.
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     for pem in pems {
         let before = roots.len();

@@ -89,17 +89,17 @@ impl Transport {
         Self::on(reader, writer, framing, TapTransport::Custom)
     }
 
-    /// Creates a transport from a channel of whole messages: a sink and a stream of JSON text, one message each. No
-    /// framing is added. The limits are the same as over a byte stream, but
+    /// Creates a transport from a channel of whole messages: a sink and a stream, whose items are the JSON texts of
+    /// single messages. No framing is added. The limits are the same as over a byte stream, but
     /// [`Limits::partial_frame_ms`](crate::Limits::partial_frame_ms) has no effect, because each message is complete.
     ///
     /// The sink receives each message as a `String`, and is flushed when no more messages are queued. A message counts
     /// as unwritten until the sink has accepted it. So the sink should accept only messages that it can send soon. At
     /// the end of the link, the sink is closed.
     ///
-    /// The items of the stream are `String`, `Vec<u8>` or another type with bytes. A message that is not JSON is
-    /// answered with -32700. A message longer than [`Limits::message_bytes`](crate::Limits::message_bytes) is answered
-    /// with -32600. The link continues in both cases. An error of the stream, or its end, ends the input.
+    /// The items of the stream are `String`, `Vec<u8>` or another type that contains bytes. A message that is not JSON
+    /// is answered with -32700. A message longer than [`Limits::message_bytes`](crate::Limits::message_bytes) is
+    /// answered with -32600. The link continues in both cases. An error of the stream, or its end, ends the input.
     ///
     /// # Errors
     /// If the function is called outside of a tokio runtime.
@@ -204,7 +204,8 @@ impl Transport {
 
     /// Connects to a Unix domain socket. If the queue of the listener is full, waits up to five seconds for room.
     ///
-    /// On Linux, `@name` is a name in the abstract namespace. Any user can listen on such a name. `./@name` is a file.
+    /// On Linux, `@name` is a name in the abstract namespace. Any user can listen on a name in this namespace.
+    /// `./@name` is a file.
     ///
     /// # Errors
     /// If no process listens on the socket, or the queue stays full. The error names the path.
@@ -363,7 +364,8 @@ pub(super) fn with_subject(error: &io::Error, subject: impl fmt::Display) -> io:
     io::Error::new(error.kind(), format!("{subject}: {error}"))
 }
 
-/// Adds the name of the program to an error of its start. If the error does not name the reason, adds the reason, too.
+/// Adds the name of the program to an error of its start. If the error does not name the reason, the reason replaces
+/// the text of the error.
 pub(crate) fn cannot_start(error: &io::Error, command: &std::process::Command) -> io::Error {
     let program = command.get_program().display();
     match spawn_error_reason(error, command) {

@@ -39,21 +39,21 @@ impl fmt::Debug for FrameCallback {
     }
 }
 
-/// Options for [`Framing::Wipc`](crate::Framing::Wipc). Other framings ignore them.
+/// Options for [`Framing::Wipc`](crate::Framing::Wipc). Other framings ignore these options.
 impl Transport {
     /// Registers a callback for each frame of [WIPC](crate::wipc) that is not a message: `OPEN`, `CLOSE` and `DATA`.
-    /// [`Client::send_frame`](crate::Client::send_frame) sends such frames.
+    /// [`Client::send_frame`](crate::Client::send_frame) sends these frames.
     ///
     /// `CLOSE` ends the link, with or without a callback, after all earlier messages were dispatched. A guest that
-    /// receives `CLOSE` completes its running requests. A host that receives `CLOSE` stops sending. It continues to
-    /// read until the guest exits or the [grace](Transport::with_grace) is over.
+    /// receives `CLOSE` completes its running requests. A host that receives `CLOSE` stops sending. The host continues
+    /// to read until the guest exits, or until the [grace](Transport::with_grace) is over.
     pub fn on_frame(self, callback: impl Fn(Frame<'_>) + Send + Sync + 'static) -> Self {
         self.with_wipc(|wipc| wipc.on_frame = FrameCallback(Some(Box::new(callback))))
     }
 
     /// Sets the maximum payload of a [WIPC](crate::wipc) frame, in bytes. A header with a larger length does not begin
     /// a frame. The maximum limits the memory that a peer can use. Default: 2^32 − 1, the limit of the format. For
-    /// messages, [`Limits::message_bytes`](crate::Limits::message_bytes) applies, too.
+    /// messages, [`Limits::message_bytes`](crate::Limits::message_bytes) also applies.
     pub fn with_max_payload(self, max_payload: u32) -> Self {
         self.with_wipc(|wipc| wipc.max_payload = max_payload)
     }

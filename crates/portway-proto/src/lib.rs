@@ -12,7 +12,8 @@
 //! - [`validate`]: checks messages against the specification;
 //! - [`profile`]: the differences between protocols that are built on JSON-RPC 2.0;
 //! - [`reconnect`]: decides when a client opens the next connection;
-//! - `mcp` (with the feature `mcp`): detects the era of an MCP server;
+//! - `mcp` (with the feature `mcp`): detects whether an MCP server uses a handshake, and has the rules of MCP over
+//!   HTTP;
 //! - `codec` (with the feature `codec`): converts bytes to frames and JSON text to messages, and back.
 //!
 //! # Features

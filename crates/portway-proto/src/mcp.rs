@@ -1,31 +1,31 @@
-//! The era of an MCP server, without IO: whether a client speaks the versions of MCP that begin with `initialize`, or
-//! the versions without a handshake (MCP 2026-07-28, basic/versioning).
+//! Detects the era of an MCP server, without IO. In the legacy era, a connection begins with the handshake
+//! `initialize`. In the modern era, there is no handshake (MCP 2026-07-28, basic/versioning).
 //!
-//! A client of both eras first sends the request `server/discover` of the newest version. A server of the modern era
-//! answers with a list of its versions, or with an error that only this era defines. After any other reply, or after
-//! no reply, the client sends `initialize`:
+//! A client that supports both eras first sends the request `server/discover` with its newest version. A server of the
+//! modern era answers with a list of its versions, or with an error that only this era defines. After any other reply,
+//! or after no reply, the client sends `initialize`:
 //!
 //! ```text
-//!                ┌────────┐ -32022, a version of both, once
+//!                ┌────────┐ -32022, a common version, once
 //!                ▼        │
 //! ───────▶ Discover ──────┘
 //!             │  │ DiscoverResult, -32020, -32021
 //!             │  └───────────────────────────────▶ Settled (modern)
 //!             │ any other reply, or no reply
-//!             ▼              a version of both
+//!             ▼              a common version
 //!         Initialize ────────────────────────────▶ Settled (legacy)
 //!             │ late DiscoverResult
 //!             └───────────────────────────────────▶ Settled (modern)
 //! ```
 //!
-//! A server that starts slowly may answer `server/discover` after its timeout, and then refuse `initialize`. For this
-//! reason, a client that has sent `initialize` still handles the result of `server/discover`.
+//! A server that starts slowly may answer `server/discover` after the timeout of this request, and then refuse
+//! `initialize`. For this reason, a client that has sent `initialize` still handles the result of `server/discover`.
 //!
 //! The state is `Failed` if client and server have no common version, if HTTP denies the request, or if the server
 //! refuses `initialize`.
 //!
-//! The era belongs to the process or to the origin of the server. Keep it as long as the process runs, or for the
-//! origin.
+//! The era belongs to the process of the server, or to the origin of the server. Keep the era as long as the process
+//! runs, or for all connections to the origin.
 //!
 //! ```
 //! use portway_proto::mcp::{Era, EraDetection, Reply, State};
@@ -47,7 +47,7 @@ pub const MODERN_VERSIONS: &[&str] = &["2026-07-28"];
 /// The versions with the handshake `initialize`, the newest first.
 pub const LEGACY_VERSIONS: &[&str] = &["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
-/// The error of a server whose HTTP headers and body differ (`HeaderMismatch`).
+/// The error for a request whose HTTP headers and body differ (`HeaderMismatch`).
 const HEADER_MISMATCH: i64 = -32020;
 /// The error for a capability that the client does not have (`MissingRequiredClientCapability`).
 const MISSING_CAPABILITY: i64 = -32021;
@@ -60,7 +60,7 @@ const DENIED: [u16; 2] = [401, 403];
 /// The era of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Era {
-    /// The versions to 2025-11-25, which begin with the handshake `initialize`.
+    /// The versions up to 2025-11-25. A connection begins with the handshake `initialize`.
     Legacy,
     /// The versions from 2026-07-28 on. Each request names its version.
     Modern,
@@ -93,8 +93,8 @@ pub enum Failure {
 /// The reply of a server, as far as the era depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply<'a> {
-    /// A result of `server/discover` with this member `supportedVersions`. It can also arrive while `initialize` is
-    /// pending.
+    /// A result of `server/discover` with this member `supportedVersions`. This result can also arrive while
+    /// `initialize` is pending.
     Discovered(&'a [&'a str]),
     /// A result of `initialize` with this member `protocolVersion`.
     Initialized(&'a str),
@@ -108,7 +108,7 @@ pub enum Reply<'a> {
     },
     /// An HTTP status without an error response in the body.
     Status(u16),
-    /// No usable reply: another result, text, silence, or the end of the process.
+    /// No usable reply: another result, text that is not a response, no response in time, or the end of the process.
     Unusable,
 }
 
@@ -117,7 +117,7 @@ pub enum Reply<'a> {
 pub struct EraDetection {
     modern: &'static [&'static str],
     legacy: &'static [&'static str],
-    /// Whether the server has refused a version. A second refusal ends the detection of the era.
+    /// Whether the server has refused a version. After a second refusal, the client tries no other modern version.
     was_refused: bool,
     state: State,
 }
@@ -129,8 +129,8 @@ impl EraDetection {
         Self::with_versions(MODERN_VERSIONS, LEGACY_VERSIONS)
     }
 
-    /// Creates a detection for a client with these versions, the preferred versions first. A client of one era has no
-    /// version of the other.
+    /// Creates a detection for a client with these versions, the preferred versions first. For a client of one era, the
+    /// list of the other era is empty.
     #[must_use]
     pub const fn with_versions(modern: &'static [&'static str], legacy: &'static [&'static str]) -> Self {
         let state = match (modern, legacy) {
@@ -163,7 +163,7 @@ impl EraDetection {
                 None => self.initialize_with(supported),
             },
             Reply::Error { code: UNSUPPORTED_VERSION, supported: Some(supported) } => {
-                // The list may have the refused version itself, so only the number of retries is limited.
+                // The list may contain the refused version itself. The limit of one retry prevents an endless loop.
                 let retried = common(self.modern, supported).filter(|_| !self.was_refused);
                 self.was_refused = true;
                 retried.map_or_else(|| self.initialize_with(supported), State::Discover)
@@ -177,8 +177,8 @@ impl EraDetection {
         }
     }
 
-    /// Returns the state for a server of the modern era that supports no modern version of the client. Such a server
-    /// may still support a version with the handshake.
+    /// Returns the state for a server of the modern era that supports no modern version of the client. This server may
+    /// support a version with the handshake.
     fn initialize_with(&self, supported: &[&str]) -> State {
         common(self.legacy, supported).map_or(State::Failed(Failure::NoCommonVersion), State::Initialize)
     }

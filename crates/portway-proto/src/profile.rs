@@ -1,6 +1,7 @@
 //! Profiles: the differences between protocols that are built on JSON-RPC 2.0.
 //!
-//! A profile is plain data. The rest of the core reads the profile, and has no code for a particular protocol.
+//! A profile is plain data. The connection and the JSON codec read the profile, and contain no code for a particular
+//! protocol.
 
 use crate::Limits;
 
@@ -25,16 +26,16 @@ pub struct Profile {
     /// The notification that reports the progress of a request. Transports other than byte streams support only
     /// [`ProgressNotification::LSP`].
     pub progress: &'static ProgressNotification,
-    /// The rules beside those of JSON-RPC 2.0. The field exists with the feature `mcp`.
+    /// The rules that apply in addition to JSON-RPC 2.0. This field requires the feature `mcp`.
     #[cfg(feature = "mcp")]
     pub dialect: Dialect,
 }
 
-/// Rules for params, results, ids and cancellation beside those of JSON-RPC 2.0.
+/// Rules for params, results, ids and cancellation that apply in addition to JSON-RPC 2.0.
 #[cfg(feature = "mcp")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
-    /// No other rules.
+    /// No additional rules.
     JsonRpc,
     /// The rules of the Model Context Protocol, see [`Profile::MCP`].
     Mcp,
@@ -47,8 +48,8 @@ pub struct CancelNotification {
     pub method: &'static str,
     /// The name of the member for the id of the request.
     pub member: &'static str,
-    /// The name of the member for an optional reason, which is a text for people. `None` if the protocol has no such
-    /// member.
+    /// The name of the member for an optional reason, which is a text for people. `None` if the protocol has no member
+    /// for a reason.
     pub reason: Option<&'static str>,
 }
 
@@ -88,7 +89,7 @@ impl ProgressNotification {
 pub enum ProgressValue {
     /// The value is in a member with this name.
     Member(&'static str),
-    /// The value is an object. Its members are also members of the params, beside the token.
+    /// The value is an object. Its members are members of the params, next to the token.
     Params,
 }
 
@@ -152,14 +153,14 @@ impl Profile {
     /// wait for the response.
     pub const KAIAK: Self = Self { batch: BatchPolicy::Reject, ..Self::GENERIC };
 
-    /// The Model Context Protocol: no batches, and other notifications for cancellation and progress. The driver for
-    /// byte streams also follows these rules:
+    /// The Model Context Protocol: no batches, and notifications of its own for cancellation and progress. The driver
+    /// for byte streams also follows these rules:
     ///
     /// - A request that the peer has cancelled is not answered.
     /// - Neither peer can cancel `initialize` and `server/discover`.
     /// - Params and results are objects. The result of a handler that returns nothing is `{}`.
-    /// - A call with progress has its id as `_meta.progressToken` in its params. A handler sends progress only if its
-    ///   request has such a token.
+    /// - The params of a call with a progress callback contain the id of the call as `_meta.progressToken`. A handler
+    ///   sends progress only if its request has a progress token.
     /// - A request with the id null is refused.
     /// - Methods that begin with `rpc.` are neither sent nor served, so streams are refused.
     #[cfg(feature = "mcp")]

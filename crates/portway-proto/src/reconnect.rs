@@ -14,8 +14,8 @@
 //! close code that ends the attempts, the state is `closed`.
 //!
 //! A server may accept connections and close them at once. So a new connection does not reset the count of failures.
-//! The state becomes [`State::Held`], and the count becomes 0, after the connection was open for the longer of
-//! [`Options::hold`] and the delay before its attempt.
+//! The connection must first be open for the longer of [`Options::hold`] and the delay before its attempt. Then the
+//! state becomes [`State::Held`], and the count becomes 0.
 //!
 //! The caller starts a connection whenever the state becomes [`State::Connecting`]. Timers and events of the platform
 //! do not start connections. They call [`Reconnect::handle_timeout`] and [`Reconnect::hurry`], which may change the
@@ -91,8 +91,8 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Returns the verdict on a close code of RFC 6455 (section 7.4) and of its registry. `None` means that the
-    /// connection failed, without a close code.
+    /// Returns the verdict on a close code of RFC 6455 (section 7.4), or of the registry of close codes. `None` means
+    /// that the connection failed, without a close code.
     ///
     /// These codes end the attempts: 1002 (protocol error), 1003 (unsupported data), 1008 (policy violation), 1010
     /// (missing extension), 3000 (unauthorized), 3003 (forbidden), and 4400 to 4499 except 4408 and 4429. Servers use
@@ -158,14 +158,14 @@ impl Reconnect {
         self.due
     }
 
-    /// Starts the first attempt. Has no effect in another state than [`State::Idle`].
+    /// Starts the first attempt. Has an effect only in [`State::Idle`].
     pub fn start(&mut self) {
         if self.state == State::Idle {
             self.enter(State::Connecting, None);
         }
     }
 
-    /// Handles an opened connection. Has no effect in another state than [`State::Connecting`].
+    /// Handles an opened connection. Has an effect only in [`State::Connecting`].
     pub fn opened(&mut self, now: u64) {
         if self.state == State::Connecting {
             let hold = self.options.hold.max(self.delay);
@@ -197,10 +197,10 @@ impl Reconnect {
     /// `verdict` replaces the verdict on `code`, unless `verdict` is `None`. In `jitter(delay, attempt)`, `delay` is
     /// `base · 2^attempt`, at most `cap`, and `attempt` is 0 after the first failure. The result of `jitter` is the
     /// delay (ms) before the next attempt, at most `cap`. [`full_jitter`] is the usual choice. After
-    /// [`Verdict::WaitLonger`], [`Options::restart`] applies, too.
+    /// [`Verdict::WaitLonger`], [`Options::restart`] also applies.
     ///
-    /// Afterwards, the state is [`State::Waiting`] or [`State::Closed`]. The method has no effect in other states than
-    /// [`State::Connecting`], [`State::Open`] and [`State::Held`].
+    /// The method has an effect only in [`State::Connecting`], [`State::Open`] and [`State::Held`]. The method changes
+    /// the state to [`State::Waiting`] or [`State::Closed`].
     pub fn lost(
         &mut self,
         now: u64,
@@ -208,7 +208,7 @@ impl Reconnect {
         verdict: Option<Verdict>,
         jitter: impl FnOnce(u64, u32) -> u64,
     ) {
-        // The timer may be late, so that `handle_timeout` was not called, although the connection was open long enough.
+        // If the timer is late, the connection may have been open long enough without a call of `handle_timeout`.
         self.handle_open_timeout(now);
         if !matches!(self.state, State::Connecting | State::Open | State::Held) {
             return;
@@ -227,7 +227,7 @@ impl Reconnect {
     }
 
     /// Starts an attempt before the end of the delay. Call this method after an event that may help, for example if the
-    /// network is available or the page is visible. Returns whether the attempt starts. After one such attempt, the
+    /// network is available or the page is visible. Returns whether the attempt starts. After an early attempt, the
     /// method returns false until a whole delay has passed, or until a connection is held. So frequent events do not
     /// cause frequent connections.
     pub fn hurry(&mut self) -> bool {

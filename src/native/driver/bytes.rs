@@ -36,8 +36,8 @@ impl Driver {
         })
     }
 
-    /// Decodes bytes that an earlier call has read and not decoded. Returns the reason why the link must end, or `None`
-    /// if the link continues.
+    /// Decodes bytes that were read earlier and are not decoded yet. Returns the reason why the link must end, or
+    /// `None` if the link continues.
     pub(super) fn handle_unread(&mut self, context: &mut Context<'_>) -> Option<Closed> {
         let Io::Bytes(io) = &mut self.io else { return None };
         let (unread, start) = (mem::take(&mut io.unread), io.unread_start);
@@ -72,7 +72,7 @@ impl Driver {
             match self.frame_handler.handle(frame) {
                 FrameAction::Continue => {}
                 FrameAction::Request(request) => self.frame_handler.handle_request(request, context),
-                // Bytes that are decoded again cost as much time as new bytes, so they count for the budget, too.
+                // Bytes that are decoded again cost as much time as new bytes, so they also count towards the budget.
                 FrameAction::RejectBody => chunks += self.io.reject_body(before) / CHUNK_BYTES,
                 FrameAction::Batch(entries) => self.begin_batch(entries),
                 FrameAction::End(why) => return (bytes.len(), Some(why)),
@@ -99,7 +99,7 @@ impl Driver {
         (bytes.len(), self.peer_sent_close.then_some(Closed::End))
     }
 
-    /// Decodes the rest of the input after its end. Returns the reason why the link ends.
+    /// Decodes the bytes that are buffered at the end of the input. Returns the reason why the link ends.
     fn finish_input(&mut self, context: &mut Context<'_>) -> Closed {
         let mut closed = Closed::End;
         while let Some(frame) = self.io.finish_frame() {
@@ -117,7 +117,7 @@ impl Driver {
         closed
     }
 
-    /// Discards the output of the child process after the end of the input, so that the process can still write.
+    /// Discards the output of the child process after the end of the input, so that its writes do not block.
     pub(super) fn discard_output(&mut self, context: &mut Context<'_>) {
         let Io::Bytes(ByteIo { discarding: discarding @ Some(_), .. }) = &mut self.io else { return };
         with_scratch(|scratch| {

@@ -41,7 +41,7 @@ impl Driver {
 
     /// Handles a failed write. The peer may have sent messages before it closed the stream, so reading continues for at
     /// most `DRAIN_TIMEOUT`. The output of a child process is read until its exit, but at most until the end of the
-    /// grace. A link to a process then ends with the exit status, which is more informative than the failed write.
+    /// grace. A link to a process ends with the exit status, which is more informative than the failed write.
     pub(super) fn handle_write_error(&mut self, why: Closed) {
         self.end_output(&why);
         if self.child.is_none() {
@@ -148,7 +148,8 @@ impl Driver {
     }
 }
 
-/// Returns the end of a grace that begins now. The grace is at most [`MAX_GRACE`], because an `Instant` could overflow.
+/// Returns the end of a grace that begins now. The grace is at most [`MAX_GRACE`], because a longer grace could
+/// overflow an `Instant`.
 fn grace_end(grace: Duration) -> Instant {
     Instant::now() + grace.min(MAX_GRACE)
 }

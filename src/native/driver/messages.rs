@@ -19,8 +19,8 @@ const BEGINNING_BYTES: usize = 1024;
 
 impl Driver {
     /// Receives and handles the available messages, until [`Link::has_room`](crate::native::link::Link::has_room)
-    /// returns false or the task has used up its budget. The responses are then flushed together. Returns the reason if
-    /// the link must end.
+    /// returns false or the task has used up its budget. The responses to these messages are flushed together. Returns
+    /// the reason if the link must end.
     pub(super) fn poll_messages(&mut self, context: &mut Context<'_>) -> Poll<Option<Closed>> {
         let mut next = ready!(self.poll_message(context));
         while let ControlFlow::Continue(has_calls) = next {
@@ -98,8 +98,8 @@ impl Driver {
         Poll::Ready(if can_continue { ControlFlow::Continue(pause.has_calls) } else { ControlFlow::Break(end) })
     }
 
-    /// Handles the elements of the current batch, until the turn of the task is over. Returns `None`, as the link
-    /// continues.
+    /// Handles the elements of the current batch, until the task has used up its budget. Returns `None` in every case,
+    /// because the link continues.
     pub(super) fn handle_rest_of_batch(&mut self, context: &mut Context<'_>) -> Option<Closed> {
         self.has_backlog = !self.handle_batch_elements(context);
         None

@@ -1,8 +1,7 @@
 //! The driver of a link: a future that does all IO and drains the connection, which is the state machine of the link.
 //! The driver reads, runs handlers, writes, and handles timeouts.
 //!
-//! Reading never waits for writing, unless the unwritten output exceeds a limit. One timer serves all deadlines of the
-//! link.
+//! Reading waits for writing only if the unwritten output exceeds a limit. One timer serves all deadlines of the link.
 
 mod bytes;
 mod ending;
@@ -64,7 +63,7 @@ pub(super) struct Driver {
     expiry: Option<Expiry>,
     /// Whether input was read after `expiry` was last set.
     has_read: bool,
-    /// Whether the peer sent `CLOSE`. Reading then ends with the bytes that were read already.
+    /// Whether the peer sent `CLOSE`. If true, reading ends after the bytes that were already read.
     peer_sent_close: bool,
     /// Whether the application sent `CLOSE`, or the output has ended. The output is shut down after the buffer is
     /// written.
@@ -183,7 +182,7 @@ impl Driver {
                 self.link.dispatch_notification(&notification.method, notification.params.as_deref())
             }
             Event::Cancelled(key) => self.link.cancel_request(key),
-            // Peers also respond to cancelled requests.
+            // A peer may respond to a cancelled request.
             Event::Ignored(Ignored::LateResponse(_)) => {}
             Event::Ignored(Ignored::UnmatchedResponse(id)) => {
                 self.link.diagnostics.report(Diagnostic::UnmatchedResponse { id: &id });

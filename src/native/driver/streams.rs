@@ -31,7 +31,7 @@ pub(in crate::native) struct ByteIo {
     pub(in crate::native) discarding: Option<Box<dyn AsyncRead + Send + Unpin>>,
     pub(in crate::native) decoder: FrameDecoder,
     /// Input that was read and not decoded yet, from `unread_start` on. These bytes wait until the link has room, or
-    /// for the next turn of the task.
+    /// until the next turn of the task.
     pub(in crate::native) unread: Vec<u8>,
     pub(in crate::native) unread_start: usize,
 }
@@ -153,7 +153,7 @@ impl Io {
         self.decoder()?.next(input)
     }
 
-    /// Decodes the rest of a byte stream after its end.
+    /// Decodes the bytes that are buffered at the end of a byte stream.
     pub(in crate::native) fn finish_frame(&mut self) -> Option<Frame<'_>> {
         self.decoder()?.finish()
     }

@@ -100,8 +100,8 @@ impl Driver {
     /// total time. With WIPC, the option `payload_timeout` applies instead, and received bytes do not restart the
     /// timeout.
     fn frame_deadline(&self) -> Option<Instant> {
-        // The rest of the message may be in input that is not decoded yet. While such input exists, the message does
-        // not time out.
+        // The rest of the message may be in input that is not decoded yet. While undecoded input exists, the message
+        // does not time out.
         let partial_message = self.partial_message.filter(|_| !self.has_backlog)?;
         if self.link.is_wipc() {
             return partial_message.since.checked_add(self.link.wipc.payload_timeout?);
@@ -135,8 +135,8 @@ impl Driver {
         Some(expiry.until)
     }
 
-    /// Polls for the deadline with the only timer of the link. If the timer is set to an earlier time, it is reset only
-    /// at that time. This avoids most resets, because most deadlines are never reached.
+    /// Polls for the deadline with the only timer of the link. If the timer is set to an earlier time, it is not reset
+    /// before that time. This avoids most resets, because most calls end before their deadline.
     pub(super) fn poll_until(&mut self, context: &mut Context<'_>, deadline: Instant) -> Poll<()> {
         loop {
             if Instant::now() >= deadline {

@@ -1,5 +1,5 @@
-//! Messages that have crossed a link at the same time. They share one buffer and one place in the queue, because a
-//! separate allocation for each message would slow the link.
+//! Messages that have crossed a link at the same time. These messages share one buffer and one place in the queue,
+//! because a separate allocation for each message would slow the link.
 
 use std::borrow::ToOwned;
 use std::string::String;
@@ -76,8 +76,8 @@ impl Batch {
         }
     }
 
-    /// Removes the last messages, so that the batch has a size of at most `max`. Returns their number and their total
-    /// length.
+    /// Removes the last messages, so that the batch has a size of at most `max`. Returns the number and the total
+    /// length of the removed messages.
     pub(super) fn truncate(&mut self, max: usize) -> (u64, u64) {
         let fits = |end: &usize, index: usize| BATCH_BYTES + *end + MESSAGE_BYTES * (index + 1) <= max;
         let kept = self.ends.iter().enumerate().take_while(|(index, end)| fits(end, *index)).count();
@@ -87,7 +87,7 @@ impl Batch {
         ((before.0 - kept) as u64, (before.1 - self.texts.len()) as u64)
     }
 
-    /// The start of the first text that was not popped.
+    /// Returns the start of the first text that was not popped.
     fn start(&self) -> usize {
         self.popped.checked_sub(1).and_then(|last| self.ends.get(last)).copied().unwrap_or(0)
     }

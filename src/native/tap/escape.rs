@@ -1,5 +1,5 @@
-//! JSON strings and numbers in the lines of records. The output is the same as that of `serde_json`. This module is
-//! faster, because `serde_json` makes a separate call for each quote of a message.
+//! Writes JSON strings and numbers for the lines of records. The output equals the output of `serde_json`. This module
+//! is faster, because `serde_json` makes a separate call for each quote of a message.
 
 use std::vec::Vec;
 
@@ -13,7 +13,7 @@ pub(super) fn push_escaped(text: &str, out: &mut Vec<u8>) {
     let mut rest = text.as_bytes();
     while let Some((bytes, tail)) = rest.split_first_chunk() {
         let special = special_bytes(u64::from_le_bytes(*bytes));
-        // Eight bytes are appended at once even if fewer are needed. A copy of a varying length is slower.
+        // Eight bytes are appended in one step, even if fewer are needed. A copy of a varying length is slower.
         out.extend_from_slice(bytes);
         if special == 0 {
             rest = tail;
@@ -78,13 +78,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strings_are_those_of_serde_json() {
+    fn strings_equal_the_output_of_serde_json() {
         let mut characters: Vec<char> = (0..0x100).filter_map(char::from_u32).collect();
         characters.extend(['€', '\u{2028}', '\u{fffd}', '😀']);
         let all: String = characters.iter().collect();
         let reversed: String = all.chars().rev().collect();
         let mut texts = Vec::from([String::new(), all, reversed]);
-        // Each character at each position of a group of eight bytes.
+        // These texts have each character at each position of a group of eight bytes.
         for character in &characters {
             texts.extend((0..10).map(|before| "x".repeat(before) + &character.to_string() + "\"\u{1}{}€"));
         }
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_have_their_decimal_digits() {
+    fn numbers_are_written_in_decimal_digits() {
         for number in [0, 7, 10, 99, 100, 12_345, usize::MAX] {
             let mut out = Vec::from(*b"1");
             push_number(number, &mut out);

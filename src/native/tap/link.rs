@@ -10,8 +10,8 @@ use super::record::{Content, Direction, Record, RecordKind, TapTransport};
 use super::{Shared, now};
 use crate::native::limits::MAX_TAP_REASON_CHARACTERS;
 
-/// One connection of a [`Tap`](super::Tap), for programs that read and write the bytes of a link themselves.
-/// [`Transport::with_tap`](crate::Transport::with_tap) creates this value for its own link.
+/// One connection of a [`Tap`](super::Tap), for programs that read and write the bytes of a link without a transport.
+/// [`Transport::with_tap`](crate::Transport::with_tap) creates this value for the link of a transport.
 ///
 /// The methods never wait for the reader of the records. After [`TapLink::close`], they have no effect.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub struct TapLink {
 struct State {
     /// The record `open`, until the queue has room for it.
     open: Option<Record>,
-    /// The number and size of the messages that crossed before the queue had room for the record `open`.
+    /// The number and size of the messages that crossed the link before the queue had room for the record `open`.
     loss: Loss,
     is_closed: bool,
 }
@@ -112,7 +112,7 @@ impl TapLink {
         }
         let content = match str::from_utf8(bytes) {
             Ok(text) => Content::Text(text.get(..floor_char_boundary(text, max)).unwrap_or(text).to_owned()),
-            // The bytes may end within a character, because the rest was dropped.
+            // The bytes may end within a character, because the later bytes were dropped.
             Err(error) if error.error_len().is_none() && size > bytes.len() as u64 => {
                 Content::Text(String::from_utf8_lossy(bytes.get(..error.valid_up_to()).unwrap_or_default()).into())
             }

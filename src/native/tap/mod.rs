@@ -36,13 +36,13 @@ use super::limits::MAX_TAP_TEXT_BYTES;
 
 /// Records each message that crosses a link, and each connection that is opened or closed.
 ///
-/// A tap does not change, delay or reorder the messages. It holds copies of at most 1 MiB, until the reader of the
-/// records takes them. A record that finds no room is left out, and a record [`RecordKind::Gap`] counts it. The reader
-/// runs on its own thread, so that it may block or panic. After a panic, the tap records nothing more.
+/// A tap does not change, delay or reorder the messages. The tap stores copies of at most 1 MiB, until the reader of
+/// the records takes them. A record for which there is no room is omitted, and a [`RecordKind::Gap`] counts it. The
+/// reader runs on its own thread, so that it may block or panic. After a panic, the tap records nothing more.
 ///
-/// A text longer than 256 KiB is cut, unless the records are written to a file or a writer. A record longer than
-/// 512 KiB may exceed the 1 MiB, if the other records use at most 512 KiB. A tap may serve any number of links. Its
-/// clones share one reader.
+/// A text longer than 256 KiB is cut, unless the records are written to a file or a writer. A record longer than 512
+/// KiB may exceed the limit of 1 MiB, if the other records use at most 512 KiB. A tap may serve any number of links.
+/// Its clones share one reader.
 ///
 /// ```
 /// use portway::tap::Tap;
@@ -94,8 +94,8 @@ impl Tap {
         Self::start(Callback(reader), MAX_TAP_TEXT_BYTES)
     }
 
-    /// Creates a tap that writes each record to a file, as one JSON object a line. An existing file is replaced. A new
-    /// file can be read only by the user of this process. The file is written up to 5 ms after the messages have
+    /// Creates a tap that writes each record to a file, as one JSON object per line. An existing file is replaced. A
+    /// new file can be read only by the user of this process. The file is written up to 5 ms after the messages have
     /// crossed the link. The path may be a FIFO.
     ///
     /// # Errors
@@ -104,7 +104,7 @@ impl Tap {
         Self::start(RecordFile::create(path.as_ref())?, usize::MAX)
     }
 
-    /// Creates a tap that writes each record to `writer`, as one JSON object a line.
+    /// Creates a tap that writes each record to `writer`, as one JSON object per line.
     ///
     /// # Errors
     /// If no thread can be started. [`Tap::flushed`] returns later errors.
@@ -143,7 +143,8 @@ impl Tap {
         TapLink::new(Arc::clone(&self.shared), name, transport)
     }
 
-    /// Waits until the reader has handled all earlier records. For a file, these records are then written.
+    /// Waits until the reader has handled all earlier records. If the tap writes to a file, the file then contains
+    /// these records.
     ///
     /// # Errors
     /// If a record could not be written.

@@ -1,4 +1,5 @@
-//! The records that the reader of a tap has not taken. Their size is bounded, and records beyond the bound are counted.
+//! The records that the reader of a tap has not taken. The size of these records is limited, and records above the
+//! limit are counted.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -19,8 +20,8 @@ const RECORD_BYTES: usize = 128;
 /// The room that each recorded connection reserves for the record of its end, in bytes.
 const CLOSE_BYTES: usize = 512;
 
-/// The time in which a thread collects further records before it handles the first one. A thread that wakes up for each
-/// message would slow the link.
+/// The time in which a thread collects further records before it handles the first record. A thread that wakes up for
+/// each message would slow the link.
 const COLLECTING_TIME: Duration = Duration::from_millis(5);
 
 /// If the collected records have at least this size, the thread handles them at once.
@@ -56,7 +57,7 @@ struct State {
     gaps: HashMap<(Arc<str>, Direction), u64>,
     /// The messages of connections that have ended before the queue had room for their record `open`.
     lost: Loss,
-    /// The last of the connections whose messages `lost` contains.
+    /// The last of the connections whose messages `lost` counts.
     lost_link: Option<Arc<str>>,
     waits: Wait,
     waker: Option<Waker>,
@@ -122,8 +123,9 @@ impl Queue {
         Self { state: Mutex::default(), wakes_thread: Condvar::new(), handled: watch::Sender::new(0) }
     }
 
-    /// Appends the `open` of a connection, and `loss`, which counts the messages before it. If the queue has no room,
-    /// appends nothing and returns `false`. After the end of the reader, appends nothing and returns `true`.
+    /// Appends the record `open` of a connection, and gaps for the messages in `loss`, which have crossed the link
+    /// before. If the queue has no room, appends nothing and returns `false`. After the end of the reader, appends
+    /// nothing and returns `true`.
     pub(super) fn open(&self, open: &Record, loss: Loss) -> bool {
         let mut state = self.lock();
         if state.end.is_some() || !state.has_room(size_of_record(open) + CLOSE_BYTES) {
@@ -150,7 +152,7 @@ impl Queue {
         self.wake(state);
     }
 
-    /// Appends the messages of a batch, or counts the messages that have no room in a gap.
+    /// Appends the messages of a batch for which there is room. A gap counts the other messages.
     pub(super) fn push_batch(&self, mut batch: Batch) {
         let mut state = self.lock();
         if state.end.is_some() || batch.is_empty() {
@@ -325,13 +327,13 @@ impl Queue {
 
 impl State {
     /// Returns whether a record of this size fits. A long record fits if the other records have at most half of the
-    /// room. Without this rule, a file could never contain a message that is longer than the limit.
+    /// room. This rule allows a file to contain a message that is longer than the limit.
     const fn has_room(&self, bytes: usize) -> bool {
         let other_bytes = self.bytes + self.reserved;
         other_bytes + bytes <= MAX_TAP_BYTES || (bytes > MAX_TAP_BYTES / 2 && other_bytes <= MAX_TAP_BYTES / 2)
     }
 
-    /// Returns the size of the entries that fit, apart from one long record.
+    /// Returns the remaining room in bytes, without the exception for a long record.
     const fn room(&self) -> usize {
         MAX_TAP_BYTES.saturating_sub(self.bytes + self.reserved)
     }
@@ -380,7 +382,7 @@ impl State {
         }
     }
 
-    /// Counts the messages in `loss` in the gaps of the link, one for each direction.
+    /// Adds the messages in `loss` to the gaps of the link. Each direction has its own gap.
     fn push_loss(&mut self, at: u64, link: &Arc<str>, loss: Loss) {
         for (direction, count) in [(Direction::Sent, loss.sent), (Direction::Received, loss.received)] {
             if count.messages > 0 {
@@ -389,8 +391,8 @@ impl State {
         }
     }
 
-    /// Adds messages to the gap of this link and direction at the end of the queue. If no such gap exists, appends a
-    /// gap.
+    /// Adds messages to the gap of this link and direction at the end of the queue. If this gap does not exist, appends
+    /// it.
     fn add_gap(&mut self, at: u64, link: &Arc<str>, direction: Direction, more: Count) {
         let position = self.gaps.get(&(Arc::clone(link), direction)).and_then(|place| place.checked_sub(self.taken));
         let gap = position.and_then(|index| self.entries.get_mut(usize::try_from(index).ok()?));

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-/// An event on a link. Its JSON is described in `docs/tap.md`: `serde_json::to_string` writes one line of a file of
-/// records.
+/// An event on a link. `docs/tap.md` describes the JSON of a record. `serde_json::to_string` returns the JSON, which is
+/// one line of a file of records.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Record {
@@ -26,7 +26,7 @@ pub struct Record {
 pub enum RecordKind {
     /// A connection was opened.
     Open {
-        /// The name of the link for people.
+        /// The name of the link, which is a text for people.
         name: Arc<str>,
         /// The kind of the connection.
         transport: TapTransport,
@@ -35,7 +35,7 @@ pub enum RecordKind {
     Message {
         /// Whether this program sent the message.
         direction: Direction,
-        /// The text of the message: JSON, without the framing. It may be cut, see `omitted`.
+        /// The text of the message: JSON, without the framing. The text may be cut, see `omitted`.
         text: String,
         /// The size of the whole message in bytes, without the framing.
         size: u64,
@@ -46,7 +46,7 @@ pub enum RecordKind {
     Invalid {
         /// Whether this program sent the bytes.
         direction: Direction,
-        /// The bytes. They may be cut, see `omitted`.
+        /// The bytes. The content may be cut, see `omitted`.
         content: Content,
         /// The number of all bytes.
         size: u64,
@@ -62,7 +62,7 @@ pub enum RecordKind {
         direction: Direction,
         /// The number of messages and of invalid inputs.
         messages: u64,
-        /// Their total size in bytes.
+        /// The total size of these messages and inputs, in bytes.
         bytes: u64,
     },
     /// The connection has ended.

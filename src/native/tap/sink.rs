@@ -15,8 +15,8 @@ use super::queue::{End, Entry, Queue};
 use super::record::{Record, begin_message};
 use crate::native::in_flight::catch_panic;
 
-/// The size of the handled entries after which their room is released. A release for each record would slow the links,
-/// which wait for the same lock.
+/// The number of bytes of handled entries after which their room is released. A release for each record would slow the
+/// links, which wait for the same lock.
 const RELEASED_BYTES: usize = 16 * 1024;
 
 /// The size of the buffer of a file or a writer.
@@ -49,10 +49,10 @@ impl<F: FnMut(&Record) + Send + 'static> Sink for Callback<F> {
     }
 }
 
-/// A writer of one JSON object a line.
+/// A writer of one JSON object per line.
 pub(super) struct Lines<W: Write> {
     writer: BufWriter<W>,
-    /// The lines of a batch. The buffer is used again.
+    /// The lines of a batch. The next batch reuses this buffer.
     lines: Vec<u8>,
 }
 
@@ -68,7 +68,8 @@ impl<W: Write + Send + 'static> Sink for Lines<W> {
         self.writer.write_all(b"\n")
     }
 
-    /// Writes the same lines as [`Sink::record`] for each message. The members before the text are equal in all lines.
+    /// Writes the lines that [`Sink::record`] would write for the messages. The members before the text are equal in
+    /// all lines.
     fn batch(&mut self, batch: &Batch) -> io::Result<()> {
         self.lines.clear();
         let beginning = begin_message(batch.at, &batch.link, batch.direction);
@@ -104,7 +105,7 @@ impl RecordFile {
         }
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true);
-        // Messages may contain secrets.
+        // Messages may contain secrets, so only the user of this process may read the file.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         Ok(Self::Open(Lines::new(options.open(path)?)))

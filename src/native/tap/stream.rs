@@ -56,7 +56,7 @@ impl TapStream {
         self.recorder.flush();
     }
 
-    /// Records the bytes that are not decoded yet. The caller has reached the end of the stream.
+    /// Records the bytes that are not decoded yet. Call this method at the end of the stream.
     pub fn finish(&mut self) {
         self.recorder.at = now();
         while let Some(event) = self.decoder.finish() {

@@ -68,7 +68,7 @@ impl Transport {
     /// nothing.
     ///
     /// The messages are recorded when they are read from the transport, and when they are written to it. Input that is
-    /// not a message is recorded, too. With a tap, the link decodes its own bytes a second time.
+    /// not a message is also recorded. With a tap, the bytes of the link are decoded a second time.
     pub fn with_tap(self, tap: &Tap) -> Self {
         self.with_settings(|settings| settings.tap = Some(tap.clone()))
     }

@@ -100,8 +100,8 @@ impl WebSocketOptions {
     /// Connects to a URL: `ws://host:port/path?query`, or `wss://` with TLS.
     ///
     /// # Errors
-    /// If the URL or a header is invalid, the server does not answer in time, or the server refuses the request. The
-    /// error names the host and the port, but not the path, the query or the headers, which may contain secrets.
+    /// If the URL or a header is invalid, if the server does not answer in time, or if the server refuses the request.
+    /// The error names the host and the port, but not the path, the query or the headers, which may contain secrets.
     pub async fn connect(&self, url: &str) -> io::Result<Transport> {
         let url = ServerUrl::parse(url, ["ws", "wss"])?;
         let name = url.name();
@@ -230,7 +230,7 @@ fn failed(problem: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, problem.into())
 }
 
-/// The text omits headers and certificates, because they may contain secrets.
+/// The debug text omits headers and certificates, because they may contain secrets.
 impl fmt::Debug for WebSocketOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WebSocketOptions")

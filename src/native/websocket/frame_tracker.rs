@@ -1,8 +1,8 @@
 //! Finds the boundaries of frames in the bytes of a WebSocket, so that a message that never ends can time out.
 //!
 //! The library `tungstenite`, which decodes frames, does not report whether it has received a part of a message. The
-//! tracker in this module reads only the headers (RFC 6455 §5.2). It checks the form of lengths, which the library does
-//! not check. The library checks everything else.
+//! tracker in this module reads only the headers (RFC 6455 §5.2). The tracker also checks the form of lengths, which
+//! the library does not check. The library checks all other rules.
 
 /// Maximum length of the header of a frame, in bytes: 2 bytes, an extended length of 8 bytes, and a mask of 4 bytes.
 const MAX_HEADER_BYTES: usize = 14;
@@ -15,7 +15,7 @@ pub(super) struct FrameTracker {
     header_length: usize,
     /// The number of bytes of the payload that were not received yet.
     payload_left: u64,
-    /// Whether the current frame is the last one of its message.
+    /// Whether the current frame is the last frame of its message.
     is_final: bool,
     /// Whether the current frame is a control frame.
     is_control: bool,
@@ -31,9 +31,9 @@ pub(super) struct FrameTracker {
 }
 
 impl FrameTracker {
-    /// Advances over the next bytes. Returns the number of bytes that the library may receive. These are all bytes, or,
-    /// if a header has an invalid length, the bytes before the last byte of this header. So the library never receives
-    /// a complete header with an invalid length.
+    /// Advances over the next bytes. Returns the number of bytes that the library may receive. The number includes all
+    /// bytes, unless a header has an invalid length. In this case, the number includes only the bytes before the last
+    /// byte of this header. So the library never receives the complete header.
     pub(super) fn advance(&mut self, bytes: &[u8]) -> usize {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -54,7 +54,7 @@ impl FrameTracker {
         bytes.len()
     }
 
-    /// Returns whether a length was invalid (RFC 6455 §5.2). The bytes after such a length have no meaning.
+    /// Returns whether a length was invalid (RFC 6455 §5.2). The bytes after an invalid length have no meaning.
     pub(super) const fn has_invalid_length(&self) -> bool {
         self.has_invalid_length
     }
@@ -73,7 +73,7 @@ impl FrameTracker {
         self.header_length > 0 || self.payload_left > 0 || self.is_within_message
     }
 
-    /// Reads bytes of the header. Returns the bytes after these bytes. Sets `header_length` to 0 when the header is
+    /// Reads bytes of the header. Returns the bytes that were not read. Sets `header_length` to 0 when the header is
     /// complete.
     fn read_header<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         let mut rest = bytes;

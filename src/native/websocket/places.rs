@@ -26,7 +26,7 @@ struct Taken {
     next_number: u64,
 }
 
-/// The count of all connections of one address, and the numbers of those whose request is incomplete.
+/// The count of all connections of one address, and the numbers of the connections whose request is incomplete.
 #[derive(Debug, Default)]
 struct OfAddress {
     all: usize,
@@ -55,7 +55,8 @@ impl Places {
     }
 
     /// Takes a place for a connection from this address. If no place is free, the connection whose request has been
-    /// incomplete for the longest time loses its place. Returns `None` if there is no such connection.
+    /// incomplete for the longest time loses its place. If the limit of the address is reached, only a connection of
+    /// this address can lose its place. Returns `None` if no connection can lose its place.
     pub(super) fn take(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
         let address = group(address);
         let mut taken = self.lock();
@@ -92,7 +93,8 @@ impl Taken {
         }
     }
 
-    /// Removes a connection from those whose request is incomplete. Returns `None` if it has lost its place.
+    /// Removes a connection from the connections whose request is incomplete. Returns `None` if the connection has lost
+    /// its place.
     fn end_wait(&mut self, number: u64) -> Option<Waiting> {
         let waiting = self.waiting.remove(&number)?;
         if let Some(of_address) = self.by_address.get_mut(&waiting.address) {

@@ -15,17 +15,18 @@ use crate::native::limits::{MAX_WEBSOCKETS, MAX_WEBSOCKETS_PER_ADDRESS};
 /// The subprotocol that a server chooses by default, if a client offers it.
 const SUBPROTOCOL: &str = "jsonrpc-2.0";
 
-/// The rules for requests that open a WebSocket. A server checks each request before the upgrade. It refuses a request
-/// with an HTTP error, for example 401 or 403.
+/// The rules for requests that open a WebSocket. A server checks each request before the upgrade. A refused request is
+/// answered with an HTTP error, for example 401 or 403.
 ///
 /// A web page of any site can make a browser connect to any server, even to a server on the user's machine or network.
-/// The browser adds the cookies of the server to the request. Two headers, which pages cannot forge, show such
-/// requests:
+/// The browser adds the cookies of the server to the request. Two headers, which pages cannot forge, distinguish these
+/// requests from permitted requests:
 ///
 /// - `Host` must be a name of the server. With DNS rebinding, an attacker binds the name of a site to the address of
-///   the server. A page of this site sends the name of the site. [`WebSocketPolicy::host`] adds names. The IP address
-///   to which the client has connected is always a name of the server. If this is a loopback address, `localhost` is a
-///   name, too. The IP address and `localhost` are valid only with the port of the server.
+///   the server. A page of this site sends the name of the site as `Host`. [`WebSocketPolicy::host`] adds names. The IP
+///   address to which the client has connected is always a name of the server. If this address is a loopback address,
+///   `localhost` is also a name of the server. The IP address and `localhost` are valid only with the port of the
+///   server.
 /// - `Origin` must be the origin of the server, or an origin that [`WebSocketPolicy::origin`] has added. Programs other
 ///   than browsers send no `Origin`. They are admitted, unless [`WebSocketPolicy::require_origin`] is set.
 ///
@@ -95,8 +96,8 @@ impl WebSocketPolicy {
     }
 
     /// Adds an origin whose pages may connect, in the form that browsers send: `https://app.example.org`, with the port
-    /// only if it is not the default port. `null` admits sandboxed pages and files. Any site can create such pages, so
-    /// use a [check](Self::check) with a token to distinguish them.
+    /// only if it is not the default port. `null` admits sandboxed pages and files. Any site can create a sandboxed
+    /// page, so use a [check](Self::check) with a token to distinguish these pages.
     pub fn origin(mut self, origin: impl Into<String>) -> Self {
         self.origins.push(origin.into());
         self
@@ -109,7 +110,7 @@ impl WebSocketPolicy {
     }
 
     /// Adds a subprotocol that the server chooses if a client offers it. Default: `jsonrpc-2.0`. If a client offers
-    /// only other subprotocols, the server chooses none. Chromium then closes the connection.
+    /// only other subprotocols, the server chooses no subprotocol. In this case, Chromium closes the connection.
     pub fn subprotocol(mut self, name: impl Into<String>) -> Self {
         self.subprotocols.push(name.into());
         self
@@ -133,8 +134,8 @@ impl WebSocketPolicy {
     }
 
     /// Sets the maximum number of connections of one IPv4 address or IPv6 network (`/64`). A further connection
-    /// replaces one of this address, or is refused, as in [`Self::max_connections`]. Default: 1 024. Behind a proxy,
-    /// all connections have the address of the proxy.
+    /// replaces another connection of this address, or is refused, as in [`Self::max_connections`]. Default: 1 024.
+    /// Behind a proxy, all connections have the address of the proxy.
     pub fn max_connections_per_address(self, count: usize) -> Self {
         Self { max_connections_per_address: count, ..self }
     }
@@ -210,7 +211,7 @@ fn split_port(host: &str) -> (&str, Option<&str>) {
 }
 
 /// Returns whether a client that has connected to this address may use this name. DNS rebinding can bind a name of an
-/// attacker to this address. An IP address and `localhost` cannot be such a name.
+/// attacker to this address. An IP address and `localhost` cannot be a name of an attacker.
 fn is_own_name(name: &str, local: IpAddr) -> bool {
     let literal = match name.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
         Some(literal) => literal.parse::<Ipv6Addr>().map(IpAddr::V6).ok(),

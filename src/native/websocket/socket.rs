@@ -22,14 +22,14 @@ use crate::error::Closed;
 use crate::native::limits::{MAX_UNFLUSHED_PONGS, WEBSOCKET_PING_INTERVAL, WEBSOCKET_PING_TIMEOUT};
 use crate::native::message_channel::MessageChannel;
 
-/// Size of the read buffer of the library. Each connection has such a buffer, so the buffer is small.
-/// [`ObservedStream`] reads more bytes at once.
+/// Size of the read buffer of the library. Each connection has a buffer of this size, so the size is small.
+/// [`ObservedStream`] reads more bytes in one read.
 const READ_BYTES: usize = 1024;
 
 /// Maximum bytes of one read of input that is discarded.
 const DISCARD_BYTES: usize = 8 * 1024;
 
-/// Additional wait for input after the peer was silent for too long. Input may already be available, because this
+/// Additional wait for input after the peer was silent for too long. Unread input may be available, because this
 /// process may have been suspended.
 const FINAL_WAIT: core::time::Duration = core::time::Duration::from_secs(1);
 
@@ -102,7 +102,7 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> WebSocket<S, K> {
         }
     }
 
-    /// Writes all frames that are buffered. Ends with an error if the peer is silent for too long.
+    /// Writes all frames that are buffered. Returns an error if the peer is silent for too long.
     fn poll_flush_frames(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if let Poll::Ready(result) = self.poll_output(context) {
             self.unflushed_pongs = 0;
@@ -202,7 +202,7 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> WebSocket<S, K> {
                     if !self.is_blocked {
                         let result = self.send_frame(context, Message::Ping(Bytes::new()));
                         if result.is_ok() {
-                            // A failed write also fails at the next call.
+                            // The result is ignored, because a failed write also fails at the next call.
                             let _ = self.poll_output(context);
                         }
                     }
@@ -346,8 +346,8 @@ impl PingTimer {
         before.zip(now).is_some_and(|(before, now)| before.has_more && now.bytes > before.bytes)
     }
 
-    /// Polls until `due`. If the timer is set to an earlier time, it is reset only at that time, because most of these
-    /// times are never reached.
+    /// Polls until `due`. If the timer is set to an earlier time, it is not reset before that time, because most values
+    /// of `due` are never reached.
     fn poll_until(&mut self, context: &mut Context<'_>, due: Instant) -> Poll<()> {
         loop {
             if Instant::now() >= due {

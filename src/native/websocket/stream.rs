@@ -41,7 +41,8 @@ pub(super) struct ObservedStream<S> {
 }
 
 thread_local! {
-    /// An empty buffer for output. The next connection with output takes it. So an idle connection needs no buffer.
+    /// An empty buffer for output. The next connection with output takes this buffer. So an idle connection needs no
+    /// buffer.
     static SPARE_OUTPUT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
@@ -53,7 +54,7 @@ pub(super) struct Polled<'a, 'b, 'c, S> {
 
 impl<S: AsyncRead + AsyncWrite + Unpin> ObservedStream<S> {
     /// Wraps a stream. `unread` are bytes of the stream that were read before. Bytes that must not be passed to the
-    /// library are removed from them.
+    /// library are removed from `unread`.
     pub(super) fn new(stream: S, unread: &mut Vec<u8>) -> Self {
         let mut tracker = FrameTracker::default();
         unread.truncate(tracker.advance(unread));
@@ -71,7 +72,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ObservedStream<S> {
     }
 
     /// Reads bytes. The library asks for few bytes at a time, because its buffer is small. So a read from the stream
-    /// gets as many bytes as are available, and the rest is passed to the library later.
+    /// gets as many bytes as are available, and the other bytes are passed to the library later.
     fn poll_read(&mut self, context: &mut Context<'_>, bytes: &mut [u8]) -> Poll<io::Result<usize>> {
         if self.ahead_start == self.ahead.len() {
             return self.poll_stream(context, bytes);
@@ -107,7 +108,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ObservedStream<S> {
         })
     }
 
-    /// Returns the buffer to which frames are appended. [`ObservedStream::poll_flush`] writes them.
+    /// Returns the buffer to which frames are appended. [`ObservedStream::poll_flush`] writes these frames.
     pub(super) fn output(&mut self) -> &mut Vec<u8> {
         if self.output.capacity() == 0 {
             self.output = SPARE_OUTPUT.take();
@@ -115,7 +116,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ObservedStream<S> {
         &mut self.output
     }
 
-    /// Writes the buffered frames if they have more than `WRITE_BYTES`. Returns whether the rest must wait.
+    /// Writes the buffered frames if they have more than `WRITE_BYTES`. Returns whether unwritten bytes must wait.
     pub(super) fn write_if_full(&mut self, context: &mut Context<'_>) -> io::Result<bool> {
         Ok(self.output.len() > WRITE_BYTES && self.poll_write(context)?.is_pending())
     }

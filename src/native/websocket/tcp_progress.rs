@@ -1,17 +1,17 @@
 //! Reads the number of bytes of a TCP connection that the system of the peer has received.
 //!
-//! The system of this side buffers megabytes. A full buffer has room again only after the peer has received a third of
-//! it. So a peer that reads slowly would seem silent for minutes. Linux reports the progress of a connection by
-//! `sock_diag(7)`.
+//! The send buffer of this system can contain megabytes. A full send buffer has room again only after the peer has
+//! received a third of its content. So a peer that reads slowly would seem silent for minutes. Linux reports the
+//! progress of a connection by `sock_diag(7)`.
 
 use std::net::SocketAddr;
 
 /// Reads the progress of one connection.
 #[derive(Debug)]
 pub(super) struct TcpProgress {
-    #[cfg_attr(not(any(target_os = "android", target_os = "linux")), expect(dead_code, reason = "other systems"))]
+    #[cfg_attr(not(any(target_os = "android", target_os = "linux")), expect(dead_code, reason = "used on Linux"))]
     local: SocketAddr,
-    #[cfg_attr(not(any(target_os = "android", target_os = "linux")), expect(dead_code, reason = "other systems"))]
+    #[cfg_attr(not(any(target_os = "android", target_os = "linux")), expect(dead_code, reason = "used on Linux"))]
     remote: SocketAddr,
 }
 
@@ -68,7 +68,7 @@ mod linux {
     const ACKNOWLEDGED: usize = 120;
     const UNSENT: usize = 144;
 
-    /// Returns the `tcp_info` of a connection of this process's network.
+    /// Returns the `tcp_info` of a connection in the network namespace of this process.
     pub(super) fn tcp_info(local: SocketAddr, remote: SocketAddr) -> Option<Vec<u8>> {
         let socket =
             socket_with(AddressFamily::NETLINK, SocketType::DGRAM, SocketFlags::CLOEXEC, Some(netlink::SOCK_DIAG));
@@ -99,10 +99,10 @@ mod linux {
         request.extend(((HEADER_BYTES + REQUEST_BYTES) as u32).to_ne_bytes());
         request.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
         request.extend(NLM_F_REQUEST.to_ne_bytes());
-        // The number of the request, and the address of the receiver. Both are 0, which is the address of the kernel.
+        // The number of the request is 0. The address of the receiver is also 0, which is the address of the kernel.
         request.extend([0; 8]);
         request.extend([family.as_raw() as u8, IPPROTO_TCP, 1 << (INET_DIAG_INFO - 1), 0]);
-        // All states.
+        // The state of the connection may be any state.
         request.extend(u32::MAX.to_ne_bytes());
         request.extend(local.port().to_be_bytes());
         request.extend(remote.port().to_be_bytes());
@@ -123,7 +123,7 @@ mod linux {
         }
     }
 
-    /// Reads a `tcp_info`. Returns `None` if an old kernel has sent a shorter one.
+    /// Reads a `tcp_info`. Returns `None` if an old kernel has sent a shorter structure.
     pub(super) fn parse_tcp_info(info: &[u8]) -> Option<Taken> {
         let bytes = info.get(ACKNOWLEDGED..)?.first_chunk().copied().map(u64::from_ne_bytes)?;
         let unsent = info.get(UNSENT..)?.first_chunk().copied().map(u32::from_ne_bytes)?;

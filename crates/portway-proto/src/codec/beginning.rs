@@ -1,5 +1,5 @@
 //! Records the beginning of a dropped message. If the message is a response, its beginning may contain the id of a
-//! call. The driver then ends this call.
+//! call. In this case, the driver ends the call.
 
 use alloc::vec::Vec;
 
@@ -18,7 +18,7 @@ enum State {
     None,
     /// More bytes of the message may arrive. The value is the reason why the message was dropped.
     Open(Unreadable),
-    /// The beginning is complete, and [`Beginning::take`] has not returned this reason yet.
+    /// The beginning is complete. The value is the reason, which [`Beginning::take`] has not returned yet.
     Complete(Unreadable),
 }
 
@@ -43,14 +43,15 @@ impl Beginning {
         }
     }
 
-    /// Completes the beginning, since the message has ended.
+    /// Completes the beginning. Call this method when no more bytes of the message will arrive.
     pub(super) const fn close(&mut self) {
         if let State::Open(why) = self.state {
             self.state = State::Complete(why);
         }
     }
 
-    /// Records a dropped message of which no more bytes arrive. `parts` are the consecutive slices of the message.
+    /// Records and completes the beginning of a dropped message. `parts` are the consecutive slices of the message that
+    /// were received.
     pub(super) fn record_whole<'b>(&mut self, parts: impl IntoIterator<Item = &'b [u8]>, why: Unreadable) {
         self.open(why);
         parts.into_iter().for_each(|part| self.add(part));

@@ -40,7 +40,7 @@ impl EventBuffer {
     }
 
     /// Drops the bytes of the last event. Call this method when no event borrows them. If `buffer` is empty, `buffer`
-    /// receives their memory for the next message of the stream.
+    /// receives the memory of these bytes, for the next message of the stream.
     pub(super) fn recycle(&mut self, buffer: &mut Vec<u8>) {
         self.0.clear();
         if buffer.is_empty() && buffer.capacity() < self.0.capacity() {

@@ -5,13 +5,13 @@ use crate::message::{Fault, Reason, Unreadable};
 
 /// An event of a decoder. Together, the events contain every byte of the input, except possibly:
 /// - headers, line ends, and whitespace between frames;
-/// - the rest of a [`Dropped`](Self::Dropped) message after the first KiB of its body;
+/// - the bytes of a [`Dropped`](Self::Dropped) message after the first KiB of its body;
 /// - the message of a [`Fault`](Self::Fault).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
     /// The body of one message, to be read as JSON.
     Body(&'a [u8]),
-    /// A message whose header declares an unsupported content type or charset. Its body must not be decoded as a
+    /// A message whose header declares an unsupported content type or charset. The body must not be decoded as a
     /// message.
     Refused {
         /// The body. The driver searches the body for the id of the message, for the error response.
@@ -22,13 +22,14 @@ pub enum Event<'a> {
     /// A message that was dropped. If the message is a response, the driver ends the call that has the id of the
     /// response.
     Dropped {
-        /// The first kibibyte of the body, or the received part of a shorter body. [`super::json::find_response_ids`]
+        /// The first KiB of the body, or the received part of a shorter body. [`super::json::find_response_ids`]
         /// searches these bytes.
         beginning: &'a [u8],
         /// Why the message was dropped.
         why: Unreadable,
     },
-    /// A WIPC frame without a JSON-RPC message: `OPEN`, `CLOSE` or `DATA`. Other framings do not have such frames.
+    /// A WIPC frame without a JSON-RPC message: `OPEN`, `CLOSE` or `DATA`. With the other framings, each frame contains
+    /// a message.
     Frame(wipc::Frame<'a>),
     /// A frame that was refused. If [`FrameFault::fault`] returns a fault, the driver sends an error response with the
     /// id null.

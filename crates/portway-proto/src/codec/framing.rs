@@ -95,7 +95,7 @@ impl Recogniser {
     }
 }
 
-/// A decoder for any framing. It has the methods of [`content_length::Decoder`].
+/// A decoder for any framing. This decoder has the methods of [`content_length::Decoder`].
 #[derive(Debug)]
 pub struct FrameDecoder(Inner);
 
@@ -174,8 +174,7 @@ impl FrameDecoder {
         }
     }
 
-    /// See [`content_length::Decoder::reject_body`]. In other framings, a wrong length cannot hide the next message, so
-    /// this method has no effect and returns 0.
+    /// See [`content_length::Decoder::reject_body`]. With other framings, this method has no effect and returns 0.
     pub fn reject_body(&mut self, input: &[u8]) -> usize {
         match &mut self.0 {
             Inner::ContentLength(decoder) => decoder.reject_body(input),

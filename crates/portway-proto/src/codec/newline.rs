@@ -47,7 +47,7 @@ pub struct Decoder {
     message_number: u64,
 }
 
-/// Whether the rest of the current line is dropped.
+/// Whether the rest of the current line is dropped, and the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Skipping {
     No,
@@ -70,8 +70,8 @@ impl Decoder {
     }
 
     /// Returns the next event, and removes its bytes from the front of `input`. Returns `None` if `input` contains no
-    /// further event. The decoder then has buffered the incomplete line, and `input` is empty. The event of a complete
-    /// line borrows from `input`, without a copy.
+    /// further event. In this case, the decoder has buffered the incomplete line, and `input` is empty. If a line is
+    /// complete in `input`, its event borrows from `input`, without a copy.
     #[must_use]
     pub fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Option<Event<'a>> {
         release(&mut self.returned);
@@ -136,9 +136,9 @@ impl Decoder {
         }
     }
 
-    /// Drops the incomplete message. If the message was not already dropped because of its length, [`Self::next`] then
-    /// returns its beginning as [`Event::Dropped`], without more input. The decoder drops the rest of the line without
-    /// an event.
+    /// Drops the incomplete message. The next call of [`Self::next`] returns the beginning of the message as
+    /// [`Event::Dropped`], even without more input. This event is omitted if the message was already dropped because of
+    /// its length. The decoder drops the rest of the line without an event.
     pub fn time_out(&mut self) -> FrameFault {
         let received_bytes = self.buffered.len();
         if self.unfinished().is_some() {

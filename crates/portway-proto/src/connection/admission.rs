@@ -5,9 +5,9 @@ use crate::message::Payload;
 use crate::profile::Ordering;
 
 impl<P: Payload> Connection<P> {
-    /// Returns whether [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes) has room for `bytes` more bytes. If
-    /// no bytes count towards this limit yet, any number of bytes has room. If requests run one at a time, any number
-    /// has room, too: the driver then enforces the limit itself, by not reading from the peer.
+    /// Returns whether [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes) has room for `bytes` more bytes.
+    /// Returns true if no bytes count towards this limit yet. Returns true if requests run one at a time, because the
+    /// driver enforces the limit in this case: it stops reading from the peer.
     pub(super) fn has_room_for(&self, bytes: usize) -> bool {
         let in_flight_bytes = self.in_flight_bytes();
         in_flight_bytes == 0

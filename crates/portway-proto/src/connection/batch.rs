@@ -1,4 +1,4 @@
-//! Batches from the peer. Their responses are sent together, after the last request of the batch is answered.
+//! Batches from the peer. The responses to a batch are sent together, after its last request is answered.
 
 use alloc::vec::Vec;
 
@@ -61,9 +61,9 @@ impl<P: Payload> ReplyBatches<P> {
         }
     }
 
-    /// Records that one request is answered, or that all elements are handled. The last of these calls ends the batch,
-    /// and returns its responses. The earlier calls return `None`. A batch without responses is not answered, so its
-    /// last call also returns `None` (JSON-RPC 2.0 §6).
+    /// Records that one request is answered, or that all elements are handled. The last call of this method for a batch
+    /// ends the batch, and returns its responses. Earlier calls return `None`. A batch without responses is not
+    /// answered (JSON-RPC 2.0 §6). For this batch, the last call also returns `None`.
     pub(super) fn finish_item(&mut self, batch: u32) -> Option<Vec<Message<P>>> {
         let entry = self.batches.get_mut(batch as usize)?;
         entry.unanswered -= 1;
@@ -155,9 +155,9 @@ impl<P: Payload> Connection<P> {
     ///
     /// # Errors
     ///
-    /// If the batch is empty or has too many messages, the connection answers the whole batch with an error, and this
-    /// method returns the fault. The responses in such a batch still end their calls. So pass each element for which
-    /// [`is_response`] is true to [`handle`](Self::handle), and drop the other elements.
+    /// Returns the fault if the batch is empty or has too many messages. In this case, the connection answers the whole
+    /// batch with an error. The responses in the refused batch must still end their calls. So pass each element for
+    /// which [`is_response`] is true to [`handle`](Self::handle), and drop the other elements.
     pub fn begin_batch(&mut self, entries: &[Entry<P>]) -> Result<u32, Fault> {
         // Responses do not count towards the limit, since they are never answered.
         let counts = |entry: &&Entry<P>| !is_response(entry) && !matches!(entry, Err(Unusable::Ignore));

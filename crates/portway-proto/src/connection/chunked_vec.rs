@@ -1,7 +1,7 @@
 //! A list that grows by chunks of a fixed size, and never moves its items.
 //!
-//! A `Vec` that grows moves its items to new memory, and may leave half of that memory empty. It frees the old memory,
-//! but a wasm module never returns memory to the system. Chunks avoid this waste.
+//! A `Vec` that grows moves its items to new memory, and may leave half of that memory empty. The `Vec` frees the old
+//! memory, but a wasm module never returns memory to the system. Chunks avoid this waste.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

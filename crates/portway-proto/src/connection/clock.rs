@@ -15,10 +15,10 @@ impl<P: Payload> Connection<P> {
     }
 
     /// Handles progress of an outgoing call. The driver calls this method for each progress message, if the application
-    /// has requested the progress of the call. The method restarts the timeout like [`restart`](Self::restart), but
-    /// with at most `end - now`. `end` is the latest time at which the call may end, or `None` for no latest time.
-    /// Without `end`, progress could keep the call pending for ever. `end` and `now` are on the clock of
-    /// [`handle_timeout`](Self::handle_timeout).
+    /// has requested the progress of the call. The method restarts the timeout like [`restart`](Self::restart), with
+    /// the lesser of `timeout` and `end - now`. `end` is the latest time at which the call may end, or `None` for no
+    /// latest time. If `end` is `None`, progress can keep the call pending for ever. `end` and `now` are on the clock
+    /// of [`handle_timeout`](Self::handle_timeout).
     pub fn handle_progress(&mut self, call: CallKey, timeout: Option<u64>, end: Option<u64>, now: u64) {
         if self.calls.contains(call) {
             self.deadlines.restart(call.slot, timeout, end.map_or(u64::MAX, |end| end.saturating_sub(now)));

@@ -12,9 +12,9 @@ pub struct Config {
     /// Limits on the resources that the peer can use.
     pub limits: Limits,
     /// Resolution of timeouts. With 0, timeouts are exact: the connection requests a clock reading after every call.
-    /// With `n`, the reading may be delayed by the timeout of the call divided by `n`, but at most by
-    /// `max_clock_delay`. The timeout starts at this reading, so a call never ends too early. With `n`, a driver with
-    /// many calls reads the clock a few times per second instead of once per call. Default: 0.
+    /// With a larger number `n`, the reading may be delayed by the timeout of the call divided by `n`, but at most by
+    /// `max_clock_delay`. The timeout starts at this reading, so a call never ends too early. A driver with many calls
+    /// reads the clock a few times per second instead of once per call. Default: 0.
     pub time_grain: u64,
     /// Maximum time from the start of a call to the clock reading at which the timeout of the call starts, in
     /// milliseconds. Unused if `time_grain` is 0. Default: 1 000.
@@ -44,7 +44,8 @@ impl Config {
         Self { time_grain, ..self }
     }
 
-    /// Sets the maximum time from a call to its clock reading, in milliseconds. Default: 1 000.
+    /// Sets the maximum time from the start of a call to the clock reading at which its timeout starts, in
+    /// milliseconds. Default: 1 000.
     #[must_use]
     pub const fn with_max_clock_delay(self, max_clock_delay: u64) -> Self {
         Self { max_clock_delay, ..self }

@@ -1,7 +1,7 @@
 //! The notifications of the protocol: cancellation, progress, and the items and credit of streams.
 //!
 //! The [`Profile`] defines the methods of cancellation and progress. The methods of streams are extensions of Portway.
-//! The params are objects, which the payload reads and writes by [`ObjectPayload`].
+//! The params are objects. [`ObjectPayload`] reads and writes them.
 
 use alloc::borrow::Cow;
 
@@ -47,9 +47,9 @@ pub enum Control<I, V> {
     Malformed,
 }
 
-/// Reads a notification of the protocol. Returns `None` for any other notification, which is for the application.
-/// Another protocol may use the method of cancellation or progress for notifications with params of another form. These
-/// notifications are for the application, too.
+/// Reads a notification of the protocol. Returns `None` for any other notification, which is for the application. A
+/// protocol may use the method of cancellation or progress for notifications with params of another form. A
+/// notification with these params is also for the application.
 pub fn read<'p, P: ObjectPayload>(
     profile: &Profile,
     notification: &'p Notification<P>,
@@ -80,7 +80,7 @@ pub struct StreamRequest<'p, V> {
     pub method: Cow<'p, str>,
     /// The params of the method. `None` if these params are absent or null.
     pub params: Option<V>,
-    /// The number of items that the receiver of the request may send before the sender permits more.
+    /// The number of items that the receiver of the request may send before the sender of the request permits more.
     pub credit: u32,
 }
 

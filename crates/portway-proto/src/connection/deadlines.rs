@@ -222,13 +222,13 @@ mod tests {
     }
 
     #[test]
-    fn with_a_grain_readings_are_rare_and_no_call_ends_early() {
+    fn with_a_grain_a_later_call_requires_no_earlier_reading_and_no_call_ends_early() {
         let mut deadlines = Deadlines::new(16, 1_000);
         deadlines.insert(0, 1_600);
         assert_eq!(deadlines.next(), Some(100));
         assert_eq!(expired_at(&mut deadlines, 100), [0_u32; 0]);
         deadlines.insert(1, 1_600);
-        assert_eq!(deadlines.next(), Some(200), "a second call does not require an earlier reading");
+        assert_eq!(deadlines.next(), Some(200), "a second call must not require an earlier reading");
         assert_eq!(expired_at(&mut deadlines, 200), [0_u32; 0]);
         assert_eq!(expired_at(&mut deadlines, 1_700), [0]);
         assert_eq!(expired_at(&mut deadlines, 1_799), [0_u32; 0]);

@@ -56,8 +56,8 @@ pub enum Event<P: Payload> {
     },
     /// The peer sent a notification.
     Notification(Notification<P>),
-    /// An outgoing call has ended. Each call has exactly one such event, unless the driver has ended the call with
-    /// [`cancel`](super::Connection::cancel), [`abandon`](super::Connection::abandon) or
+    /// An outgoing call has ended. Each call has exactly one event of this kind, unless the driver has ended the call
+    /// with [`cancel`](super::Connection::cancel), [`abandon`](super::Connection::abandon) or
     /// [`end_call`](super::Connection::end_call).
     Ended {
         /// The call.
@@ -94,8 +94,8 @@ pub enum Ignored<P: Payload> {
     LateResponse(P::Id),
     /// A response to a request that was never sent.
     UnmatchedResponse(P::Id),
-    /// An error with the id null that ends no call. Such an error ends calls only if it may answer a batch, and this
-    /// batch is the only pending batch.
+    /// An error with the id null that ends no call. An error with the id null ends calls only if the error may answer a
+    /// batch, and this batch is the only pending batch.
     PeerError(P::Error),
     /// A response that cannot be decoded, and whose call is unknown.
     Unreadable(Unreadable),

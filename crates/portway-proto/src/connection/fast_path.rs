@@ -23,8 +23,8 @@ impl<P: Payload> Connection<P> {
     }
 
     /// Ends the call with this id, without an [`Event::Ended`](super::Event::Ended). The driver must have drained all
-    /// output, and passes the outcome to the caller itself. Returns `None` if no call with this id is pending. The
-    /// driver must then pass the response to [`handle`](Self::handle).
+    /// output, and passes the outcome to the caller itself. Returns `None` if no call with this id is pending. In this
+    /// case, the driver must pass the response to [`handle`](Self::handle).
     #[must_use = "after `None`, the response is for `handle`"]
     pub fn end_call(&mut self, id: &P::Id) -> Option<CallKey> {
         self.take_call(id.to_call()?)
@@ -33,7 +33,7 @@ impl<P: Payload> Connection<P> {
     /// Begins a request that is not in a batch, without an [`Event::Request`](super::Event::Request). The driver must
     /// have drained all output, and runs the request at once. The bytes of the request do not count towards
     /// [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes). Returns `None` if the request is refused or must
-    /// wait. The driver must then pass the request to [`handle`](Self::handle).
+    /// wait. In this case, the driver must pass the request to [`handle`](Self::handle).
     #[must_use = "after `None`, the request is for `handle`"]
     pub fn begin_request(&mut self, id: P::Id) -> Option<RequestKey> {
         self.has_room_for_request().then(|| self.inbound.insert(id, None, 0))
@@ -52,8 +52,8 @@ impl<P: Payload> Connection<P> {
         !self.closed && !self.has_to_wait() && self.inbound.len() < self.config.limits.in_flight
     }
 
-    /// Ends a request that is not in a batch. Returns true if the request has ended. The driver must then send the
-    /// response itself. If this method returns false, the driver must use [`respond`](Self::respond).
+    /// Ends a request that is not in a batch. Returns whether the request has ended. If true, the driver must send the
+    /// response itself. If false, the driver must use [`respond`](Self::respond).
     #[must_use = "after `false`, the response is for `respond`"]
     pub fn end_request(&mut self, key: RequestKey) -> bool {
         self.take_request(key).is_some()

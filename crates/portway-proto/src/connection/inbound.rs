@@ -14,8 +14,8 @@ const NOTIFICATION_BYTES: usize = 1_024;
 #[derive(Debug)]
 pub(super) struct InboundRequests<P: Payload> {
     requests: Slab<InboundRequest<P::Id>>,
-    /// The number of bytes that count towards the limit: of the ids and params of unanswered requests, and
-    /// [`notification_bytes`] of each waiting notification.
+    /// The number of bytes that count towards the limit. Counts the ids and params of unanswered requests, and the
+    /// [`notification_bytes`] of waiting notifications.
     bytes: usize,
     /// Requests and notifications that wait for the running request, if the profile runs one request at a time.
     waiting: VecDeque<Waiting<P>>,

@@ -6,7 +6,7 @@
 //! The *inputs* are the methods that change the state, such as [`handle`](Connection::handle),
 //! [`call`](Connection::call) and [`respond`](Connection::respond). After each input, the driver calls
 //! [`poll_transmit`](Connection::poll_transmit) and [`poll_event`](Connection::poll_event) until both return `None`.
-//! Then it reads [`poll_timeout`](Connection::poll_timeout).
+//! Then the driver calls [`poll_timeout`](Connection::poll_timeout).
 //!
 //! Each call ends exactly once. Each request is answered at most once: [`close`](Connection::close) drops the
 //! unanswered requests, and a second response is refused.
@@ -53,7 +53,7 @@ pub struct Connection<P: Payload> {
     calls: PendingCalls,
     deadlines: Deadlines,
     /// The number of calls without a response that have ended by a timeout, [`cancel`](Self::cancel) or
-    /// [`abandon`](Self::abandon). Their responses may still arrive.
+    /// [`abandon`](Self::abandon). The responses to these calls may still arrive.
     ended_without_response: u64,
     inbound: InboundRequests<P>,
     reply_batches: ReplyBatches<P>,
@@ -117,9 +117,9 @@ impl<P: Payload> Connection<P> {
 
     // Outgoing calls.
 
-    /// Sends a request. `timeout` is in milliseconds. The timeout starts at the next clock reading, by
-    /// [`handle_timeout`](Self::handle_timeout) or [`start_clock`](Self::start_clock). With `None`, the call has no
-    /// timeout.
+    /// Sends a request. `timeout` is in milliseconds. The timeout starts at the next clock reading, which the driver
+    /// passes to [`handle_timeout`](Self::handle_timeout) or [`start_clock`](Self::start_clock). With `None`, the call
+    /// has no timeout.
     ///
     /// # Errors
     /// Returns [`Refused::Closed`] after [`close`](Self::close) or [`handle_end`](Self::handle_end), and
@@ -222,7 +222,7 @@ impl<P: Payload> Connection<P> {
     /// Returns the number of bytes that count towards [`Limits::in_flight_bytes`]:
     ///
     /// - the ids and params of unanswered requests;
-    /// - the params of notifications that wait for a request, and 1 024 bytes for each such notification;
+    /// - the params of notifications that wait for a request, and 1 024 bytes for each waiting notification;
     /// - the ids and outcomes of stored responses of incomplete batches, and [`Payload::REPLY_BYTES`] for each of these
     ///   responses.
     #[must_use]

@@ -38,7 +38,7 @@ struct Slots {
 /// the square is less (the Cauchy-Schwarz inequality).
 ///
 /// The sums wrap modulo 2^64. So two batches of 1 000 calls may look like one batch if their numbers differ by at least
-/// four million. A peer cannot exploit this error, because it does not choose the numbers.
+/// four million. A peer cannot exploit this error, because the peer does not choose the batch numbers.
 #[derive(Debug)]
 struct BatchSums {
     /// The number of pending calls in batches.
@@ -232,7 +232,7 @@ impl Index {
         }
     }
 
-    /// Writes the slot of a call to the first free entry from its home position on.
+    /// Writes the slot of a call to the first free entry from the home position of the call on.
     fn store(&mut self, slot: u32, calls: &Slots) {
         let Some(mut position) = self.home(slot, calls) else { return };
         while let Some(entry) = self.table.get_mut(position) {

@@ -5,7 +5,7 @@
 //! credit. The caller sends more credit as it consumes items (PROTOCOL.md, "Streams").
 //!
 //! These types use no messages, clocks or wakers. A driver calls a method for each message of a stream, and sends the
-//! credit that the method returns. It also wakes the tasks that wait for items or credit.
+//! credit that the method returns. The driver also wakes the tasks that wait for items or credit.
 
 use alloc::collections::{BTreeMap, VecDeque};
 
@@ -133,7 +133,7 @@ struct SendStream {
     window: u32,
 }
 
-/// The credit of a request would raise the sum of all windows above [`MAX_PEER_CREDIT`].
+/// The error for a request whose credit would raise the sum of all windows above [`MAX_PEER_CREDIT`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMuchCredit;
 

@@ -1,4 +1,4 @@
-//! Responses that cannot be decoded. Such a response ends its call.
+//! Handles responses that cannot be decoded. A response ends its call, if the call is known.
 
 use alloc::vec::Vec;
 

@@ -1,7 +1,7 @@
 //! The rules of Streamable HTTP (MCP 2025-11-25 and 2026-07-28, basic/transports), without IO: the headers that repeat
 //! members of a request, and the time before an ended stream is requested again.
 //!
-//! In the modern era, a tool names arguments that are also headers by `x-mcp-header` in its input schema ("Custom
+//! In the modern era, the keyword `x-mcp-header` in the input schema of a tool names a header for an argument ("Custom
 //! Headers from Tool Parameters").
 
 use alloc::format;
@@ -10,14 +10,14 @@ use alloc::vec::Vec;
 use core::slice;
 use core::time::Duration;
 
-/// The time before an ended stream is requested again, if the server has not named a time. It doubles with each further
-/// stream without a message.
+/// The time before an ended stream is requested again, if the server has not named a time. The time doubles with each
+/// further stream without a message.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// Returns the time before an ended stream is requested again, at most `max`. `named` is the time that the server has
-/// named, and `empty_streams` is the number of streams in a row without a message. After the first such stream, the
-/// time is that of the server: a server may send an event without a message, and then close the stream until it has
-/// the response.
+/// named, and `empty_streams` is the number of streams in a row without a message. After one stream without a message,
+/// the result is `named`: a server may send an event without a message, and close the stream until the response exists.
+/// Each further stream without a message doubles the minimum of the result.
 #[must_use]
 pub fn retry_delay(named: Option<Duration>, empty_streams: u32, max: Duration) -> Duration {
     let doubled = match empty_streams {
@@ -36,8 +36,9 @@ const DATA_KEYWORDS: [&str; 4] = ["const", "default", "enum", "examples"];
 /// The largest integer that a number of JavaScript represents exactly.
 const MAX_SAFE_INTEGER: f64 = ((1_u64 << 53) - 1) as f64;
 
-/// A JSON value: the schema or the arguments of a tool. The caller limits its depth, because the rules are recursive.
-/// With the feature `codec`, a value of `serde_json` can be converted to this type.
+/// A JSON value: the schema or the arguments of a tool. The caller must limit the depth of the value, because the
+/// functions of this module are recursive. With the feature `codec`, a value of `serde_json` can be converted to this
+/// type.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Json {
     /// `null`.
@@ -102,7 +103,7 @@ impl From<&serde_json::Value> for Json {
     }
 }
 
-/// Returns the member of the params that the header `Mcp-Name` repeats, for a request of this method.
+/// Returns the name of the member of `params` that the header `Mcp-Name` repeats, for a request of this method.
 #[must_use]
 pub fn named_param(method: &str) -> Option<&'static str> {
     match method {
@@ -112,7 +113,7 @@ pub fn named_param(method: &str) -> Option<&'static str> {
     }
 }
 
-/// The headers that the tools of a server name.
+/// The headers `Mcp-Param-*` that the tools of a server name in their input schemas.
 ///
 /// # Examples
 ///
@@ -132,7 +133,7 @@ pub fn named_param(method: &str) -> Option<&'static str> {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct ParamHeaders {
-    /// The headers of each tool, in the order of the names of the tools.
+    /// The headers of each tool, sorted by the name of the tool.
     tools: Vec<(String, Vec<ParamHeader>)>,
 }
 
@@ -149,8 +150,8 @@ impl ParamHeaders {
     /// Reads the input schema of a tool.
     ///
     /// # Errors
-    /// If the schema violates the rules of `x-mcp-header`. The error is the violation. A client must leave such a tool
-    /// out of `tools/list`.
+    /// If the schema violates the rules of `x-mcp-header`. The error is the violation. A client must omit this tool
+    /// from the result of `tools/list`.
     pub fn read_tool(&mut self, tool: &str, schema: &Json) -> Result<(), String> {
         let read = read_schema(schema);
         let (found, violation) = match read {
@@ -169,9 +170,8 @@ impl ParamHeaders {
         violation
     }
 
-    /// Returns the headers that repeat members of a request of the modern era, except `Mcp-Method`: `Mcp-Name`, and the
-    /// `Mcp-Param-*` of a tool. `name` is the text of the member [`named_param`], and `arguments` are the arguments of
-    /// a tool.
+    /// Returns the headers `Mcp-Name` and `Mcp-Param-*` of a request of the modern era. The header `Mcp-Method` is not
+    /// included. `name` is the text of the member [`named_param`], and `arguments` are the arguments of a tool.
     #[must_use]
     pub fn of_request(&self, method: &str, name: &str, arguments: &Json) -> Vec<(String, String)> {
         let mut headers = Vec::from([(String::from("mcp-name"), encode_value(name))]);
@@ -182,8 +182,8 @@ impl ParamHeaders {
         headers
     }
 
-    /// Returns the headers `Mcp-Param-*` of a tool, and the texts that they must have after [`decode_value`]. A header
-    /// whose argument is missing has no text: it must be missing, too.
+    /// Returns the headers `Mcp-Param-*` of a tool, and the texts that they must have after [`decode_value`]. If the
+    /// text is `None`, the header must be missing.
     #[must_use]
     pub fn texts(&self, tool: &str, arguments: &Json) -> Vec<(String, Option<String>)> {
         let tool = self.position(tool).ok().and_then(|index| self.tools.get(index));
@@ -213,8 +213,8 @@ fn read_schema(schema: &Json) -> Result<Vec<ParamHeader>, String> {
     }
 }
 
-/// Collects the headers that a schema names. `path` leads to the argument with this schema, and is `None` if not only
-/// `properties` lead to the schema.
+/// Collects the headers that a schema names. `path` is the path of the argument with this schema. `path` is `None` if a
+/// keyword other than `properties` leads to the schema.
 fn collect(schema: &Json, path: Option<&[String]>, found: &mut Vec<ParamHeader>) -> Result<(), String> {
     let members = match schema {
         Json::Array(schemas) => return schemas.iter().try_for_each(|schema| collect(schema, None, found)),
@@ -257,7 +257,7 @@ const fn is_token(byte: u8) -> bool {
         || matches!(byte, b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'`' | b'|' | b'~')
 }
 
-/// Returns a text as the value of a header. A text that is not a header value is encoded: `=?base64?…?=`.
+/// Returns a text as the value of a header. A text that cannot be a header value is encoded: `=?base64?…?=`.
 #[must_use]
 pub fn encode_value(text: &str) -> String {
     let is_visible = |byte: u8| matches!(byte, b' '..=b'~' | b'\t');
@@ -283,7 +283,8 @@ pub fn decode_value(value: &str) -> Option<String> {
         }
         bytes.extend(bits.to_be_bytes().get(1..chunk.len()).unwrap_or_default());
     }
-    // Each text has only one encoding. So padding, its bits and the length are valid if the encoding is the same.
+    // Each text has exactly one valid encoding. The comparison with this encoding checks the padding, the unused bits
+    // and the length.
     (base64(&bytes) == encoded).then(|| String::from_utf8(bytes).ok()).flatten()
 }
 

@@ -19,7 +19,7 @@ pub enum Unusable<I = Id> {
     /// The element is ignored.
     Ignore,
     /// The element has an id, but neither method nor result nor error. If a call with this id is pending, the call ends
-    /// with [`End::Invalid`](crate::connection::End::Invalid). If no such call is pending,
+    /// with [`End::Invalid`](crate::connection::End::Invalid). If no call with this id is pending,
     /// [`Shape::unmatched_empty`](super::Shape::unmatched_empty) applies.
     Empty(I),
     /// A response that cannot be decoded. The response ends its call, and is never answered.

@@ -82,9 +82,9 @@ pub enum Reason {
     Oversize,
     /// The header is longer than [`crate::Limits::header_bytes`].
     HeaderTooLarge,
-    /// The header declares another type than JSON-RPC.
+    /// The header declares a content type other than JSON-RPC.
     UnsupportedContentType,
-    /// The header declares another charset than UTF-8.
+    /// The header declares a charset other than UTF-8.
     BadCharset,
     /// The message is nested deeper than [`crate::Limits::depth`].
     NestingTooDeep,

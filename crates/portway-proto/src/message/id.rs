@@ -14,7 +14,7 @@ pub trait RequestId: Clone + PartialEq + fmt::Debug {
     /// Returns the number of the outgoing call with this id, or `None` if no outgoing call can have this id.
     fn to_call(&self) -> Option<u64>;
 
-    /// Returns the number of bytes that the id holds on the heap. They count for
+    /// Returns the number of bytes that the id holds on the heap. These bytes count towards
     /// [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes).
     fn held_bytes(&self) -> usize {
         0

@@ -45,8 +45,8 @@ pub trait Payload: Sized + Debug {
     const CAN_WAIT: bool = true;
     /// Number of bytes that count towards [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes) for a stored
     /// response of an incomplete batch, in addition to its id and outcome. If JavaScript stores the values, the id and
-    /// the outcome count 0 bytes. Each response then counts 1 byte by default, so the limit applies to the number of
-    /// stored responses. Default: 1.
+    /// the outcome count 0 bytes. In this case, each response counts 1 byte by default, so the limit applies to the
+    /// number of stored responses. Default: 1.
     const REPLY_BYTES: usize = 1;
 
     /// Returns the number of bytes of this value, for [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes).

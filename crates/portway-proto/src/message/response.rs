@@ -7,6 +7,6 @@ use super::Payload;
 pub struct Response<P: Payload> {
     /// The id of the request, or null if that id could not be read.
     pub id: P::Id,
-    /// The result or the error. A response cannot have both.
+    /// The result or the error. A response cannot have a result and an error.
     pub outcome: Result<P, P::Error>,
 }

@@ -124,7 +124,7 @@ pub enum Malformed {
 
 impl Shape {
     /// Unpacks a shape. From the lowest bit on, `bits` has four bits for each of `id`, `method`, `params`, `result` and
-    /// `error`, and then one bit for the version.
+    /// `error`. The next bit is the version.
     #[must_use]
     pub const fn from_bits(bits: u32) -> Self {
         Self {

@@ -10,7 +10,7 @@ pub enum Unreadable {
     TooLarge,
     /// The header of the response is longer than [`crate::Limits::header_bytes`].
     HeaderTooLarge,
-    /// The header of the response declares another type than JSON-RPC in UTF-8.
+    /// The header of the response declares a content type other than JSON-RPC in UTF-8.
     ContentType,
     /// The response is not JSON (RFC 8259), for example `NaN`, or it is not UTF-8.
     NotJson,

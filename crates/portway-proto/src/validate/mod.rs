@@ -27,7 +27,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Creates the facts about an element that is not an object. The validator uses only the kind of such an element.
+    /// Creates the facts about an element that is not an object. The validator uses only the kind of this element.
     #[must_use]
     pub const fn not_an_object(item: Kind) -> Self {
         Self { item, shape: Shape::from_bits(0), error_code: Code::NotInteger, error_message: Kind::Missing }

@@ -31,8 +31,8 @@ pub enum Rule {
     ErrorCodeNotInteger,
     /// The message of an error is a string (§5.1).
     ErrorMessageNotString,
-    /// Warns about an error code in the range for servers, -32099 to -32000 (§5.1). Servers define the meaning of such
-    /// a code.
+    /// Warns about an error code in the range for servers, -32099 to -32000 (§5.1). Servers define the meaning of these
+    /// codes.
     ServerErrorCode,
     /// Warns about an error code from -32768 to -32100, which is reserved, but is not in the range for servers (§5.1).
     ReservedErrorCode,
@@ -69,7 +69,7 @@ impl Rule {
         Self::EmptyBatch,
     ];
 
-    /// Returns the text for users. Tools match these texts, so they do not change.
+    /// Returns the text for users. Tools match these texts, so the texts must not change.
     #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
@@ -91,8 +91,8 @@ impl Rule {
         }
     }
 
-    /// Returns [`Severity::Warning`] for the three rules that a valid message can break, and [`Severity::Error`]
-    /// for all others.
+    /// Returns [`Severity::Warning`] for the three rules that a valid message can break, and [`Severity::Error`] for
+    /// all other rules.
     #[must_use]
     pub const fn severity(self) -> Severity {
         match self {

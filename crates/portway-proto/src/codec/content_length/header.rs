@@ -10,8 +10,8 @@ pub(super) enum Line {
     Length(Option<u64>),
     /// A header `Content-Length` whose value is not a number.
     InvalidLength,
-    /// A header whose name ends with `-Content-Length`. The text before `Content-Length` may be output without a line
-    /// end. This length applies only if no line of the whole header is a `Content-Length`.
+    /// A header whose name ends with `-Content-Length`. The text before `Content-Length` may be output that lacks a
+    /// line end. This length applies only if no line of the whole header is a `Content-Length`.
     SuffixedLength(Option<u64>),
     /// A header `Content-Type`. The value is the reason to refuse the body, or `None` for JSON-RPC in UTF-8.
     ContentType(Option<Reason>),

@@ -3,10 +3,10 @@
 //! The encoder writes only the header `Content-Length`. The decoder accepts more forms:
 //!
 //! - The case of a header name has no effect. Whitespace may surround the colon, and may precede the end of a line.
-//!   Lines end with CRLF or LF. The decoder ignores blank lines between frames, and headers with other names than
-//!   `Content-Length` and `Content-Type`.
-//! - In a line such as `done-Content-Length: 2`, the text before `Content-Length` may be output without a line end. So
-//!   the decoder uses this length if the header has no `Content-Length`.
+//!   Lines end with CRLF or LF. The decoder ignores blank lines between frames, and headers other than `Content-Length`
+//!   and `Content-Type`.
+//! - In a line such as `done-Content-Length: 2`, the text before `Content-Length` may be output that lacks a line end.
+//!   So the decoder uses this length if no line of the header is a `Content-Length`.
 //! - A length consists of ASCII digits. If `Content-Length` is repeated, the values must be equal. A header that breaks
 //!   one of these two rules is refused as [`FrameFault::InvalidHeader`].
 //! - A length over the limit is reported directly after the header, even if the length exceeds a `u64`. The decoder
@@ -17,8 +17,8 @@
 //! - Output such as `warning: low on memory` has the form of a header line. The first line after a frame or after noise
 //!   is noise if its name is unknown, and if it ends with LF instead of CRLF.
 //! - If a length is too short, the rest of the body becomes noise. If a length is too long, the body includes the next
-//!   header. If such a body is not JSON, [`Decoder::reject_body`] searches it for this header. The decoder then goes
-//!   back to this header, and decodes again from there.
+//!   header. If this longer body is not JSON, [`Decoder::reject_body`] searches the body for this header. If the header
+//!   is found, the decoder decodes again from this header on.
 //!
 //! The decoder buffers at most one header and one message, within their limits. The length in a header reserves no
 //! memory.
@@ -104,8 +104,8 @@ impl Decoder {
     }
 
     /// Returns the next event, and removes its bytes from the front of `input`. Returns `None` if `input` contains no
-    /// further event. The decoder then has buffered the incomplete message, and `input` is empty. The event of a
-    /// complete frame borrows from `input`, without a copy.
+    /// further event. In this case, the decoder has buffered the incomplete message, and `input` is empty. If a frame
+    /// is complete in `input`, its event borrows from `input`, without a copy.
     #[must_use]
     pub fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Option<Event<'a>> {
         self.machine.recycle();
@@ -141,24 +141,24 @@ impl Decoder {
         Some(event(item, &[], &self.machine))
     }
 
-    /// Returns a number that identifies the incomplete message, or `None` between messages. A driver starts the timeout
-    /// [`crate::Limits::partial_frame_ms`] anew when this number changes. So the timeout applies to each message. A
+    /// Returns a number that identifies the incomplete message, or `None` between messages. A driver restarts the
+    /// timeout [`crate::Limits::partial_frame_ms`] when this number changes. So the timeout applies to each message. A
     /// body that is dropped because of its length counts as a message.
     #[must_use]
     pub const fn unfinished(&self) -> Option<u64> {
         self.machine.unfinished()
     }
 
-    /// Drops the incomplete message. If its header is complete, and no [`Event::Dropped`] was returned for it yet,
-    /// [`Self::next`] then returns this event without more input. If the rest of the message arrives later, the rest is
-    /// noise, and needs no further error response.
+    /// Drops the incomplete message. If the header of the message is complete, the next call of [`Self::next`] returns
+    /// [`Event::Dropped`], even without more input. An event that was already returned is not repeated. If the rest of
+    /// the message arrives later, the rest is noise, and needs no further error response.
     pub fn time_out(&mut self) -> FrameFault {
         FrameFault::TimedOut { received_bytes: self.machine.time_out() }
     }
 
     /// Rejects the body that [`Self::next`] has just returned. Call this method if the body is not JSON. If the length
-    /// in its header was too large, the body contains the next header. The decoder then goes back to this header, and
-    /// decodes again from there, before any further input.
+    /// in its header was too large, the body contains the next header. In this case, the decoder decodes again from
+    /// this header on, before any further input.
     ///
     /// `input` must be the input as it was before the last call of [`Self::next`]. Returns the number of bytes that
     /// [`Self::next`] will decode again. The number is 0 if the body contains no header, or if the last event was not a

@@ -24,8 +24,9 @@ use crate::validate::Code;
 /// the connection.
 ///
 /// If a batch has more messages than [`Profile::max_batch_items`], not counting responses, one message beyond the limit
-/// is returned, and the later messages are omitted. The connection then refuses the whole batch. Responses are not
-/// omitted because of this limit, since they still end their calls. [`Limits::message_bytes`] limits their number.
+/// is returned, and the later messages are omitted. The additional message causes the connection to refuse the whole
+/// batch. Responses are never omitted, since each response ends its call. [`Limits::message_bytes`] limits the number
+/// of responses.
 ///
 /// # Examples
 ///
@@ -72,7 +73,7 @@ pub enum Decoded<'t> {
     Other(Incoming<Box<RawValue>>),
 }
 
-/// A request whose method and params borrow from its text. With it, a driver can run a request without copies.
+/// A request whose method and params borrow from its text. With this type, a driver can run a request without copies.
 #[derive(Debug)]
 pub struct BorrowedRequest<'t> {
     /// The id of the request.
@@ -195,8 +196,8 @@ impl Reader<'_> {
         Ok(BorrowedRequest { id, method, params })
     }
 
-    /// Reads a response. A response with a defect or a repeated member becomes [`Unusable::Unreadable`]. Its id is
-    /// `None` if the id itself is repeated.
+    /// Reads a response. A response with a defect or a repeated member becomes [`Unusable::Unreadable`]. The field `id`
+    /// is `None` if the member `id` is repeated.
     fn response(&self, envelope: &Envelope<'_>, defect: Option<Defect>) -> Entry<Box<RawValue>> {
         let Ok(Some(id)) = self.id(envelope) else { return Err(Unusable::Ignore) };
         let why = match defect {
@@ -219,7 +220,7 @@ impl Reader<'_> {
         Ok(Message::Response(Response { id, outcome }))
     }
 
-    /// Returns the rejection of an element, with the id of the element if a response can repeat that id.
+    /// Returns the rejection of an element, with the id of the element if a response can contain that id.
     fn reject(&self, envelope: &Envelope<'_>, fault: Fault) -> Unusable {
         match self.id(envelope) {
             Ok(Some(id)) => Unusable::Reject(Rejected { id, fault }),

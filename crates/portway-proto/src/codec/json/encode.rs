@@ -13,7 +13,7 @@ use crate::profile::CancelNotification;
 /// The number of decimal digits of the longest [`i64`], without its sign.
 const MAX_INTEGER_DIGITS: usize = 19;
 
-/// Encodes one message or batch on one line, with the members of the specification and no others.
+/// Encodes one message or batch on one line, with only the members that the specification defines.
 ///
 /// A successful response always has a `result`. `params` and `data` are written only if present. [`Outgoing::Cancel`]
 /// becomes [`CancelNotification::LSP`]. If the profile has another form of cancellation, the driver must write the
@@ -138,7 +138,7 @@ fn push_integer(text: &mut String, integer: i64) {
 }
 
 pub(super) fn push_string(text: &mut String, string: &str) {
-    // Most strings need no escapes, so they are copied.
+    // A string that needs no escapes is copied. Most strings need no escapes.
     if string.bytes().any(|byte| matches!(byte, b'"' | b'\\' | ..b' ')) {
         return text.push_str(&Value::from(string).to_string());
     }

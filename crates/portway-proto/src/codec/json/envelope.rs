@@ -29,7 +29,7 @@ pub(super) struct Envelope<'a> {
 }
 
 impl<'a> Envelope<'a> {
-    /// Reads the next value, which must be an object. Returns `None` for another value, and if the text is not JSON.
+    /// Reads the next value. Returns `None` if the value is not an object, or if the text is not JSON.
     pub(super) fn scan(scanner: &mut Scanner<'a>) -> Option<Self> {
         let ([jsonrpc, id, method, params, result, error], repeats) = read_members(scanner, |name| match name {
             "jsonrpc" => Some(0),
@@ -108,7 +108,7 @@ pub(super) fn kind(value: Option<&str>) -> Kind {
         [b'"', ..] => Kind::String,
         [b'[', ..] => Kind::Array,
         [b'{', ..] => Kind::Object,
-        // A number with so few digits cannot exceed the range of integers.
+        // A number with at most `MAX_SAFE_DIGITS` digits cannot exceed the range of integers.
         digits @ [b'0'..=b'9', ..] if digits.len() <= MAX_SAFE_DIGITS && digits.iter().all(u8::is_ascii_digit) => {
             Kind::Integer
         }
@@ -134,7 +134,7 @@ pub(super) fn borrowed_string(value: &str) -> Option<Cow<'_, str>> {
     if memchr(b'\\', inner.as_bytes()).is_none() { Some(inner.into()) } else { serde_json::from_str(value).ok() }
 }
 
-/// Returns whether a string, as JSON text, has more than `max` UTF-16 code units.
+/// Returns whether the string in the JSON text `value` has more than `max` UTF-16 code units.
 fn is_string_longer(value: &str, max: usize) -> bool {
     // The JSON text has more bytes than the string has UTF-16 code units, so a short text needs no decoding.
     value.len() > max && string(value).is_some_and(|string| is_longer(&string, max))
@@ -154,9 +154,9 @@ fn starts_number(text: &str) -> bool {
     text.starts_with(|first: char| first == '-' || first.is_ascii_digit())
 }
 
-/// Reads the next value, which must be an object. Returns the last value of each member, at the index that `index_of`
-/// returns for its name, and one bit for each repeated member. Returns `None` for another value, and if the text is not
-/// JSON.
+/// Reads the next value. Returns the last value of each member, at the index that `index_of` returns for the name. Also
+/// returns one bit for each index, which is 1 if the member is repeated. Returns `None` if the value is not an object,
+/// or if the text is not JSON.
 #[inline]
 fn read_members<'a, const N: usize>(
     scanner: &mut Scanner<'a>,

@@ -91,7 +91,7 @@ mod tests {
         }
     }
 
-    /// A peer may send a million members. Only the requested ones may be stored.
+    /// A peer may send a million members. Only the requested members may be stored.
     #[test]
     fn memory_does_not_grow_with_the_number_of_other_members() {
         let peak_bytes = |others: usize| {

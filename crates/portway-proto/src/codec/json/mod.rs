@@ -1,7 +1,7 @@
 //! Converts JSON text (RFC 8259) to messages and back. The payloads of the messages remain text.
 //!
 //! [`decode`] checks the whole text, but makes no values from the contents of payloads: `params`, `result` and `data`
-//! are [`RawValue`]s with the exact text from the peer. Ids keep their text, too.
+//! are [`RawValue`]s with the exact text from the peer. Ids also keep their exact text.
 //!
 //! Rules of the decoder:
 //!
@@ -10,14 +10,15 @@
 //! - Text that is not JSON is answered with -32700, or ignored if
 //!   [`Profile::foreign_is_ignored`](crate::profile::Profile::foreign_is_ignored) is true. A text also counts as not
 //!   JSON if it begins with a byte order mark, or if anything but whitespace follows the message. The function
-//!   [`find_response_ids`] finds the ids of responses in a text that is not JSON, so that a driver can end their calls.
+//!   [`find_response_ids`] finds the ids of responses in a text that is not JSON. So a driver can end the calls with
+//!   these ids.
 //! - A number too large for a double (`1e400`) and a lone surrogate (`"\ud800"`) are valid JSON. Other decoders read
-//!   them as `Infinity`, as `null` or not at all. So a request or notification with such a value, even in its id, is
-//!   answered with -32700.
-//! - A request or notification with a repeated member, such as two ids, is ambiguous. It is answered with -32600 and
-//!   the id null.
+//!   them as `Infinity`, as `null` or not at all. So a request or notification that contains one of the two, even in
+//!   its id, is answered with -32700.
+//! - A request or notification with a repeated member, such as two ids, is ambiguous. The message is answered with
+//!   -32600 and the id null.
 //! - A request that is nested deeper than [`Limits::depth`](crate::Limits::depth) is answered with -32600 and the
-//!   reason `nesting-too-deep`. Such a notification is ignored. The decoder is not recursive.
+//!   reason `nesting-too-deep`. A notification that is nested deeper is ignored. The decoder is not recursive.
 //! - A response is never answered. If one of the last three rules would reject it as a request, the response becomes
 //!   [`Unusable::Unreadable`](crate::message::Unusable::Unreadable), which ends its call.
 
@@ -53,7 +54,7 @@ impl Payload for Box<RawValue> {
     type Id = Id;
     type Method = Box<str>;
     type Error = ErrorObject<Self>;
-    /// The estimated memory of a stored response in addition to its texts: the message, its place in the list of its
+    /// The estimated memory of a stored response in addition to its texts: the message, its place in the list of the
     /// batch, and the overhead of its allocations.
     const REPLY_BYTES: usize = 256;
 

@@ -94,7 +94,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns an object with the members of `part`, before or after the member `n`.
+    /// Returns an object with the member `n` and the members of `part`. The members of `part` precede `n` if
+    /// `is_first`.
     fn object_with(part: &str, is_first: bool) -> Option<String> {
         let part: Box<RawValue> = raw(part)?;
         let (part, n) = (("", Member::MembersOf(&*part)), ("n", Member::Count(3)));
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_members_of_another_object_are_inserted_first_or_last_and_may_be_none() {
+    fn the_members_of_another_object_are_inserted_before_or_after_a_member() {
         for (part, first, last) in [
             ("{}", r#"{"n":3}"#, r#"{"n":3}"#),
             ("{ }", r#"{"n":3}"#, r#"{"n":3}"#),

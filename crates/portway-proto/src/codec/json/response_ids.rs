@@ -1,7 +1,7 @@
 //! Finds the ids of responses in a message that cannot be decoded.
 //!
 //! The text may be incomplete, and may not be JSON. So the scan finds the members only by brackets, quotes, colons and
-//! commas. It needs one pass and no recursion.
+//! commas. The scan needs one pass and no recursion.
 
 use memchr::memchr2;
 
@@ -51,7 +51,7 @@ pub fn find_response_ids(text: &[u8], mut on_response_id: impl FnMut(Id)) -> Und
         match message.id {
             _ if message.is_call => {}
             FoundId::Number(id) => on_response_id(id),
-            // In a batch, another element may have the id.
+            // In a batch, the id of the call may be in another element.
             FoundId::Missing | FoundId::Unclear => facts.may_be_response_without_id = !is_batch,
             FoundId::StringOrNull => {}
         }
@@ -75,7 +75,7 @@ enum FoundId {
     Missing,
     /// A number. The ids of outgoing calls are numbers.
     Number(Id),
-    /// A string or null. Outgoing calls do not have such ids.
+    /// A string or null. No outgoing call has a string or null as its id.
     StringOrNull,
     /// The id is repeated, incomplete or of a wrong type.
     Unclear,
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn any_part_of_a_text_can_be_scanned() {
+    fn scanning_any_part_of_a_text_does_not_panic() {
         let text = br#" [ {"a":"\"\\",b:[1,{}],"id":1,,"c":}}]]} ,{"id":2}"#;
         for start in 0..text.len() {
             for end in start..text.len() {

@@ -18,7 +18,7 @@ pub(super) enum Defect {
     NumberOutOfRange,
 }
 
-/// Reads a text from its beginning to its end. A method returns `None` if the text is not JSON.
+/// Reads a text from its beginning to its end. A method that reads the text returns `None` if the text is not JSON.
 #[derive(Debug)]
 pub(super) struct Scanner<'a> {
     text: &'a str,
@@ -51,7 +51,7 @@ impl<'a> Scanner<'a> {
         self.defect.take()
     }
 
-    /// Skips the beginning of an object, which must be exactly `text`. The scanner is then within the object.
+    /// Skips the beginning of an object, which must be exactly `text`. Afterwards, the scanner is within the object.
     #[inline]
     pub(super) fn begin(&mut self, text: &str) -> Option<()> {
         self.skip_text(text)?;
@@ -321,7 +321,7 @@ fn from_special(mut rest: &[u8]) -> &[u8] {
 }
 
 /// Sets the top bit of each byte that is a quote, a backslash or a control character. The borrow of a subtraction may
-/// also set the top bit of later bytes. So only the first marked byte, from the lowest byte on, is reliable.
+/// also set the top bit of later bytes. So only the lowest marked byte is reliable.
 #[inline]
 #[must_use]
 pub const fn special_bytes(bytes: u64) -> u64 {

@@ -1,6 +1,6 @@
-//! Decodes requests in their usual form, as most libraries write it. The members are `jsonrpc`, `id`, `method` and
-//! `params`, in this order and without whitespace between them. The id is a number. Such a request is decoded in one
-//! pass, without a search for the other members. The result is the same as with
+//! Decodes requests in the usual form, which most libraries write. The members are `jsonrpc`, `id`, `method` and
+//! `params`, in this order and without whitespace between them. The id is a number. A request in this form is decoded
+//! in one pass, without a search for its members. The result is the same as with
 //! [`Envelope`](super::envelope::Envelope).
 
 use serde_json::value::RawValue;

@@ -117,8 +117,8 @@ impl Decoder {
     }
 
     /// Returns the next event, and removes its bytes from the front of `input`. Returns `None` if `input` contains no
-    /// further event. The decoder then has buffered the incomplete frame, and `input` is empty. The event of a complete
-    /// frame borrows its payload from `input`, without a copy.
+    /// further event. In this case, the decoder has buffered the incomplete frame, and `input` is empty. If a frame is
+    /// complete in `input`, its event borrows the payload from `input`, without a copy.
     #[must_use]
     pub fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Option<Event<'a>> {
         self.machine.event_buffer.recycle(&mut self.machine.buffered);
@@ -287,7 +287,7 @@ impl Machine {
         }
     }
 
-    /// Begins the payload of a valid header. A frame without a payload is complete.
+    /// Begins the payload of a valid header. A frame without a payload is complete, and is returned.
     fn accept(&mut self, header: [u8; HEADER_BYTES]) -> Option<Item> {
         let [_, _, _, _, code, length @ ..] = header;
         let frame_type = FrameType::from_code(code)?;
@@ -338,7 +338,8 @@ impl Machine {
             return Some(Item::Passthrough(self.event_buffer.copy_from(&header)));
         }
         if self.partial_header.length > 0 {
-            // At the end of the input, a part of `WIPC` counts as text. The whole `WIPC` counts as a truncated frame.
+            // At the end of the input, a part of the magic `WIPC` counts as text. The whole magic counts as a truncated
+            // frame.
             self.truncated_len =
                 (self.partial_header.length >= MAGIC.len()).then_some(self.partial_header.length as u64);
             let span = self.event_buffer.copy_from(self.partial_header.get());

@@ -98,7 +98,7 @@ pub struct Frame<'a> {
 pub enum Event<'a> {
     /// A frame.
     Frame(Frame<'a>),
-    /// Bytes between frames, unchanged. They may be split into several events at any byte.
+    /// Bytes between frames, unchanged. The decoder may split these bytes into several events at any byte.
     Passthrough(&'a [u8]),
     /// A `CALL` whose payload is longer than [`Decoder::with_max_call`] allows. The payload is dropped as it arrives.
     Oversize {
@@ -108,7 +108,7 @@ pub enum Event<'a> {
     /// A `CALL` was dropped, because it was too long or timed out. If the `CALL` is a response, its beginning may
     /// contain the id. This event occurs only with [`Decoder::with_max_call`].
     Dropped {
-        /// The first kibibyte of the payload, or the received part of a shorter payload.
+        /// The first KiB of the payload, or the received part of a shorter payload.
         beginning: &'a [u8],
         /// Why the `CALL` was dropped.
         why: Unreadable,
@@ -139,7 +139,7 @@ impl core::error::Error for PayloadTooLong {}
 /// that [`encode`] makes.
 ///
 /// # Errors
-/// If `length`, in bytes, exceeds 32 bits.
+/// If `length` exceeds [`u32::MAX`].
 pub fn header(frame_type: FrameType, length: usize) -> Result<[u8; HEADER_BYTES], PayloadTooLong> {
     let [w, i, p, c] = MAGIC;
     let [len0, len1, len2, len3] = u32::try_from(length).map_err(|_| PayloadTooLong { length })?.to_le_bytes();
@@ -149,7 +149,7 @@ pub fn header(frame_type: FrameType, length: usize) -> Result<[u8; HEADER_BYTES]
 /// Appends a frame.
 ///
 /// # Errors
-/// If the payload is too long. `out` is then unchanged.
+/// If the length of the payload exceeds [`u32::MAX`] bytes. In this case, `out` is unchanged.
 ///
 /// # Examples
 ///

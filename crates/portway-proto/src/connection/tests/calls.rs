@@ -23,7 +23,7 @@ fn failure(id: Id) -> Incoming<Text> {
     Incoming::Single(Ok(Message::Response(Response { id, outcome: Err(error) })))
 }
 
-/// Makes the server answer every request that it has received. The result is the params of the request.
+/// Answers every request that the server has received. Each result is the params of the request.
 fn echo(pair: &mut Pair) {
     for event in core::mem::take(&mut pair.server_events) {
         if let Event::Request { key, params, .. } = event {

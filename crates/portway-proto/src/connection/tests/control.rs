@@ -123,11 +123,11 @@ fn a_request_for_a_stream_has_a_method_and_credit() {
     assert_eq!(bare.as_deref().map(RawValue::get), Some(r#"{"method":"b","credit":1}"#));
     let params = written.expect("an object");
     let Some(StreamRequest { method, params, credit }) = control::read_stream_request(&params) else {
-        panic!("a request")
+        panic!("the params must be a valid request")
     };
     assert_eq!((&*method, params.map(RawValue::get), credit), ("a\"", Some("[1]"), 16));
     let params = json(r#"{"credit":1,"method":"b","params":null}"#);
-    let request = control::read_stream_request(&params).expect("a request");
+    let request = control::read_stream_request(&params).expect("the params must be a valid request");
     assert_eq!((&*request.method, request.params.map(RawValue::get)), ("b", None));
     for params in [r#"["b",[],1]"#, r#"{"credit":1}"#, r#"{"method":1,"credit":1}"#, r#"{"method":"b","credit":0}"#] {
         assert!(control::read_stream_request(&json(params)).is_none(), "{params}");

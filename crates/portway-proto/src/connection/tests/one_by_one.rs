@@ -77,7 +77,7 @@ fn a_waiting_request_that_is_already_answered_is_skipped_and_starts_no_other_req
         for index in (0_u32..5).filter(|index| answered & (1 << index) != 0) {
             let key = server.request_with_id(&Id::from(i64::from(index) + 1)).expect("the request is waiting");
             assert!(server.respond(key, Ok(text("early"))));
-            assert_eq!(events(&mut server), Vec::<String>::new(), "the first request is still running");
+            assert_eq!(events(&mut server), Vec::<String>::new(), "the first request must run alone");
         }
         assert!(server.end_request(first));
         let mut order = events(&mut server);

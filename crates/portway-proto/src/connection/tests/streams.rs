@@ -144,7 +144,7 @@ fn credit_that_arrives_before_its_stream_is_inserted_is_added_later() {
     assert!(!streams.add_credit(keys[0], u32::MAX));
     assert!(!streams.add_credit(keys[1], 2));
     assert_eq!(streams.insert(keys[0], 1), Ok(()));
-    // The credit that arrived before the insertion counts towards the limit, too.
+    // The credit that arrived before the insertion also counts towards the limit.
     assert_eq!(streams.insert(keys[1], 1), Err(TooMuchCredit));
     assert_eq!((0..=MAX_PEER_CREDIT).filter(|_| streams.take_credit(keys[0]) == Permit::Granted).count(), 65_536);
     assert!(streams.remove(keys[0]));
@@ -159,7 +159,7 @@ fn the_key_of_an_earlier_request_in_a_slot_has_no_stream() {
     let mut server = server(Profile::GENERIC);
     let mut next = |id: i64| {
         server.handle(Incoming::Single(request(id, "a")));
-        let Some(Event::Request { key, .. }) = server.poll_event() else { panic!("a request") };
+        let Some(Event::Request { key, .. }) = server.poll_event() else { panic!("the event must be a request") };
         assert!(server.respond(key, Ok(super::pair::text("done"))));
         key
     };

@@ -1,4 +1,4 @@
-//! Recognises and reads header lines, and stores their content in the header of the machine.
+//! Recognises and reads header lines, and stores their content in the field `header` of [`Machine`].
 
 use core::mem;
 
@@ -121,14 +121,15 @@ impl Machine {
         Some(Item::Fault(FrameFault::HeaderTooLarge))
     }
 
-    /// Returns whether the header lines so far count as noise: they follow noise, none of them is a known header, and
+    /// Returns whether the header lines so far count as noise: the lines follow noise, no line is a known header, and
     /// no fault of the header was reported.
     const fn is_noise(&self) -> bool {
         self.is_in_noise_run && !self.header.is_known && !self.header.is_refused
     }
 
-    /// Splits a line that exceeds the limit of headers. The last bytes stay buffered if they may begin another header.
-    /// The earlier bytes are dropped if the header is refused, and are returned as noise otherwise.
+    /// Splits a line that exceeds the limit of headers. The last bytes of the line stay buffered if another header may
+    /// begin with these bytes. If the header is refused, the earlier bytes are dropped. Otherwise, the earlier bytes
+    /// are returned as noise.
     fn split_long_line(&mut self, position: LinePosition, bytes: &[u8], room: usize, at: &mut usize) -> Option<Item> {
         if let Some(fault) = self.too_large(position, bytes.len()) {
             return Some(fault);
@@ -148,7 +149,7 @@ impl Machine {
         let line_end =
             if self.header.bytes == 0 { LineEndEffect::DecidesFirstLine { before } } else { LineEndEffect::None };
         // The header has begun, so the count must be at least 1. Without `max`, the count could be 0: `buffered` is
-        // empty if all bytes of the line may begin another header.
+        // empty if all bytes of the line may be the beginning of another header.
         self.header.bytes = self.header.bytes.saturating_add(self.buffered.len()).max(1);
         self.state = State::Noise { progress, line_end };
         self.buffered = header_start;

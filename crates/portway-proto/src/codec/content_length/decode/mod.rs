@@ -25,7 +25,7 @@ pub(super) enum Item {
     Dropped(Unreadable),
 }
 
-/// The decoder without the bytes that are decoded again.
+/// The part of the decoder that reads bytes. [`super::Decoder`] stores the bytes that are decoded again.
 #[derive(Debug)]
 pub(super) struct Machine {
     /// The limit [`Limits::message_bytes`].
@@ -39,7 +39,7 @@ pub(super) struct Machine {
     event_buffer: EventBuffer,
     /// The beginning of the dropped message.
     beginning: Beginning,
-    /// True after noise or a fault. Further noise then continues the run of noise.
+    /// True after noise or a fault. While true, further noise continues the same run of noise.
     is_in_noise_run: bool,
     /// A number that identifies the incomplete message. The number increases between two messages.
     message_number: u64,
@@ -84,16 +84,16 @@ enum LineEndEffect {
     /// No effect.
     None,
     /// The first line of a possible header is too long. If the line ends with CRLF, it is a header line. If the line
-    /// ends with LF alone, it is other output, and the header is dropped. `before` is the last received byte of the
-    /// line, because the CR may be in another chunk than the LF.
+    /// ends with LF alone, it is noise, and the header is dropped. `before` is the last received byte of the line,
+    /// because the CR may be in another chunk than the LF.
     DecidesFirstLine { before: u8 },
 }
 
 /// The content of the header lines so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Header {
-    /// The number of received bytes of the message that are not buffered: of header lines, and of the dropped part of
-    /// the body.
+    /// The number of received bytes of the message that are not buffered. It counts the header lines and the dropped
+    /// part of the body.
     bytes: usize,
     /// The value of `Content-Length`, or `None` without this header line. The inner `None` stands for a length that
     /// exceeds a `u64`.
@@ -104,12 +104,12 @@ struct Header {
     reason: Option<Reason>,
     /// At least one line is a `Content-Length` or a `Content-Type`.
     is_known: bool,
-    /// The header was found inside a line, or noise was received between its lines. In both cases, a second
-    /// `Content-Length` with another value begins a new header, and does not contradict the first value.
+    /// The header was found inside a line, or noise was received between its lines. If true, a second `Content-Length`
+    /// with another value begins a new header, and does not contradict the first value.
     is_uncertain: bool,
     /// A fault was already reported. The rest of the header is read only to find the number of bytes to drop.
     is_refused: bool,
-    /// The header has two different lengths.
+    /// The header has two different lengths, or an invalid length after a fault.
     is_contradictory: bool,
 }
 
@@ -166,7 +166,7 @@ impl Machine {
         let in_header = self.header.bytes > 0 || self.header.is_refused;
         let has_begun = match self.state {
             State::Line(_) => in_header || !self.buffered.is_empty(),
-            // Inside noise, a message begins with a whole `Content-Length`, not with a part of this name.
+            // Inside noise, a message begins with the whole name `Content-Length`, not with a part of this name.
             State::Noise { progress, .. } => in_header || !matches!(progress, HeaderMatch::Name(_)),
             State::Body { .. } | State::Drop { .. } => true,
         };
@@ -213,8 +213,8 @@ impl Machine {
         None
     }
 
-    /// Reads a complete header that has the exact form of the encoder. For any other header, for the length 0 and for a
-    /// length over the limit, reads nothing and returns false.
+    /// Reads a complete header that has exactly the form that the encoder writes. For any other header, for the length
+    /// 0 and for a length over the limit, reads nothing and returns false.
     fn read_canonical_header(&mut self, source: &[u8], at: &mut usize) -> bool {
         if self.header != Header::NEW || !self.buffered.is_empty() {
             return false;
@@ -281,7 +281,8 @@ impl Machine {
                 _ => {}
             }
         } else if peek(&self.buffered) == Peek::Undecided {
-            // The bytes are read one by one until they show whether they are a header: at most `MAX_PEEK_BYTES`.
+            // The bytes are read one by one until they show whether they are a header. This decision needs at most
+            // `MAX_PEEK_BYTES` bytes.
             self.buffered.push(*rest.first()?);
             *at += 1;
             if peek(&self.buffered) == Peek::Header {
