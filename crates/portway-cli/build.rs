@@ -1,4 +1,4 @@
-//! Embeds the built page of the inspector in the command, if the folder `page` contains it.
+//! Embeds the built page of the inspector in the command, if the folder `page` contains the page.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -100,14 +100,14 @@ pub(crate) struct ConfigureRequest {
 /// configuration.
 ///
 /// # Errors
-/// -32602 for the members of the argument, and -32014 for the values of the configuration.
+/// -32602 for an invalid member of the argument, and -32014 for an invalid value of the configuration.
 pub(crate) fn configure(
     argument: &Object<'_>,
     present: &Configuration,
     defaults: Configuration,
 ) -> Result<ConfigureRequest, Fault> {
     let reset = argument.optional("reset_existing").map_or(Ok(false), |field| field.boolean())?;
-    // Errors name the members of the configuration without the member `configuration`.
+    // In errors, the paths of members begin after the member `configuration`.
     let changes = argument.field("configuration").object()?.as_root();
     let base = if reset { defaults } else { present.clone() };
     let mut request = ConfigureRequest { configuration: base, set: Vec::new(), warnings: Vec::new() };

@@ -94,8 +94,8 @@ impl Interactions {
         let option = response.option(question.options)?;
         let question = questions.open.remove(&number).ok_or_else(unknown)?;
         drop(questions);
-        // After its client has left, a run continues for the grace of the link. It must not apply the answer of another
-        // client.
+        // After its client has left, a run continues for the grace of the link. During this time, the run must not
+        // apply the answer of another client.
         if client::has_left(&question.client) {
             return Err(Fault::new(Code::InteractionAlreadyResponded, data()));
         }

@@ -56,8 +56,8 @@ impl Default for Permissions {
 }
 
 impl Permissions {
-    /// Returns the permission of a tool with its own name and the name of its kind. The own name wins if it is
-    /// configured. A tool that is not configured must be approved.
+    /// Returns the permission of a tool with the name `own_name` and the kind `kind`. A permission for the name has
+    /// precedence over a permission for the kind. A tool without a permission must be approved.
     pub(crate) fn of(&self, own_name: Option<&str>, kind: &str) -> Permission {
         let configured = |name| self.0.get(name).copied();
         own_name.and_then(configured).or_else(|| configured(kind)).unwrap_or(Permission::Approve)
@@ -69,7 +69,7 @@ mod tests {
     use super::{Permission, Permissions};
 
     #[test]
-    fn the_own_name_of_a_tool_wins_and_an_unknown_tool_must_be_approved() {
+    fn the_name_of_a_tool_has_precedence_over_its_kind_and_an_unknown_tool_must_be_approved() {
         let configured = [("write_file", Permission::Deny), ("replace", Permission::Allow)];
         let permissions = Permissions(configured.map(|(name, permission)| (name.to_owned(), permission)).into());
         assert_eq!(permissions.of(Some("replace"), "write_file"), Permission::Allow);

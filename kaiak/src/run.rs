@@ -122,7 +122,8 @@ impl Run {
             Some(Ok(Ok(option))) if option == APPROVE => Answer::Approved,
             Some(Ok(Ok(_))) => Answer::Denied,
             Some(Err(_)) => {
-                // The question ends first: after this notification, an answer is late.
+                // The question ends before the notification is sent, because an answer to this notification is too
+                // late.
                 let id = question.id();
                 drop(question);
                 let seconds = self.interaction_timeout.as_secs();
@@ -186,8 +187,8 @@ pub(crate) async fn generate_fix(
     let (session, lease) = loop {
         let session = server.sessions.get_or_create(&request.session_id)?;
         let lease = session.acquire(&context).await?;
-        // While this request waited for the end of an earlier request, the start of its agent may have failed. The
-        // session was removed then.
+        // While this request waited for an earlier request, the agent of the earlier request may have failed to start.
+        // In this case, the session was removed.
         if server.sessions.contains(&session) {
             break (session, lease);
         }
@@ -236,8 +237,8 @@ async fn run_until_deadline(server: &Server, run: &Run, lease: &Lease) -> Result
     let mut work = pin!(work(server, run, lease));
     let limit = Duration::from_secs(run.request.options.max_processing_time);
     let result = tokio::select! {
-        // The time is polled before the work. An agent that floods lets the work use the whole budget of its task, and
-        // a timer without budget is never ready.
+        // The time is polled before the work. If an agent sends messages without a pause, the work uses the whole
+        // budget of its task, and a timer that is polled without budget is never ready.
         biased;
         () = run.stopped() => None,
         () = run.worked_for(limit) => {

@@ -153,7 +153,7 @@ const ENVELOPE_BYTES: usize = 1_024;
 /// Maximum bytes of the content of a notification, as JSON.
 const MAX_CONTENT_BYTES: usize = MAX_MESSAGE_BYTES - ENVELOPE_BYTES;
 
-/// Checks that a proposal fits into a notification. A client must see a change as a whole before it approves it.
+/// Checks that a proposal fits into a notification. A client must see a whole change before it approves the change.
 ///
 /// # Errors
 /// [`ErrorKind::TooLarge`]. JSON may need six bytes for one byte of a diff.

@@ -1,5 +1,5 @@
 // The layout of panes: their sizes, the bars that change these sizes, and the keys that move the focus between panes.
-// The playground, the inspector and the inspector's panel use it.
+// The playground, the inspector and the inspector's panel use this module.
 import { html, type LitElement, type ReactiveController, type ReactiveControllerHost } from "lit";
 import "./splitter";
 
@@ -99,7 +99,10 @@ export class ElementSize implements ReactiveController {
   }
 }
 
-/** Returns the pane `step` panes after the one that has the focus. If none has it, returns the first or last pane. */
+/**
+ * Returns the pane `step` panes after the pane with the focus. If no pane has the focus, returns the first or last
+ * pane.
+ */
 export function nextPane<Pane>(panes: readonly Pane[], focused: Pane | undefined, step: 1 | -1): Pane | undefined {
   const at = focused === undefined ? -1 : panes.indexOf(focused);
   if (at === -1) return step < 0 ? panes.at(-1) : panes[0];

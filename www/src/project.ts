@@ -79,7 +79,7 @@ export async function filesBelow(folder: string): Promise<string[]> {
   return found;
 }
 
-/** Compares two paths. Folders are before files, and both are sorted by name. */
+/** Compares two paths. Folders are before files. Folders and files are sorted by name. */
 function byFolder(a: string, b: string): number {
   const [left, right] = [a.split("/"), b.split("/")];
   for (let i = 0; ; i += 1) {

@@ -2,7 +2,8 @@
 //!
 //! A fault of the client is logged as a warning, and a fault of the daemon as an error. Exception: invalid params of a
 //! notification are logged as an error, because no response reports them to the client. A line of the log may contain
-//! the code, the reason, the sizes, the method and the id. The line never contains params, bodies or headers.
+//! the code and the reason of the fault, its sizes, and the method and the id of the message. The line never contains
+//! params, bodies or headers.
 
 use std::fmt::{self, Display, Write};
 

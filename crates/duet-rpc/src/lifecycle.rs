@@ -58,7 +58,8 @@ impl Display for PanicLocation<'_> {
 }
 
 async fn run(log: &Log, options: &Options) -> io::Result<Closed> {
-    // A write of the log beyond RLIMIT_FSIZE raises SIGXFSZ. Without a handler, this signal ends the process.
+    // A write that would grow the log file beyond RLIMIT_FSIZE raises SIGXFSZ. Without a handler, SIGXFSZ ends the
+    // process.
     let _size_signal = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?;
     let signals = Signals::listen()?;
     let transport = Transport::stdio(Framing::ContentLength)?

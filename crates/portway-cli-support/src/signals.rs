@@ -7,7 +7,7 @@ use std::{fs, io};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The signals that are handled. If this process ignores a signal at its start, the signal stays ignored. `nohup` and
-/// scripts with background jobs require this.
+/// scripts with background jobs rely on ignored signals.
 #[derive(Debug)]
 pub struct Signals(Vec<(SignalKind, Signal)>);
 

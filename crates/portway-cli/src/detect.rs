@@ -15,8 +15,8 @@ pub(crate) struct Detector {
 }
 
 impl Detector {
-    /// Creates a detector. If a line is longer than `max_line_bytes`, its beginning is noise, unless a JSON-RPC message
-    /// begins there.
+    /// Creates a detector. If a line is longer than `max_line_bytes`, its beginning is noise, unless the line begins
+    /// with a JSON-RPC message.
     pub(crate) const fn new(max_line_bytes: usize) -> Self {
         Self { buffer: Vec::new(), searched: 0, max_line_bytes }
     }

@@ -1,4 +1,4 @@
-//! Escapes the control characters of peers if standard output is a terminal.
+//! Escapes control characters in text of peers if standard output is a terminal.
 
 use std::io::{self, IsTerminal, Write};
 

@@ -129,7 +129,7 @@ fn lines_of_lsp_devtools_may_have_senders_and_times() {
 }
 
 #[test]
-fn other_files_have_no_records() {
+fn files_of_an_unknown_format_have_no_records() {
     for text in ["", "\n\n", "garbage", "{}", "[]", "{\"log\":1}", "\u{feff}", "[1,2]"] {
         let imported = import(text);
         assert_eq!((imported.format, imported.lines.as_str()), (Format::Unknown, ""), "{text}");

@@ -72,7 +72,7 @@ fn the_texts_are_bounded() {
 fn the_stored_messages_of_a_batch_are_bounded() {
     let mut inspector = Inspector::default();
     let requests = take(&mut inspector, Sent, &batch((0..=MAX_BATCH_ITEMS).map(|id| request(id, "m"))));
-    assert_eq!(inspector.pending(0, usize::MAX).len(), MAX_BATCH_ITEMS + 1, "all calls are linked");
+    assert_eq!(inspector.pending(0, usize::MAX).len(), MAX_BATCH_ITEMS + 1, "all calls must be linked");
     let responses = take(&mut inspector, Received, &batch((0..=MAX_BATCH_ITEMS).map(result)));
     assert_eq!(inspector.pending(0, usize::MAX).len(), 0);
     assert_eq!(inspector.detail(requests).unwrap().partner, Some(responses));
@@ -220,7 +220,7 @@ fn the_pending_calls_without_a_row_are_bounded() {
     assert_eq!(inspector.totals().pending, MAX_CALLS_WITHOUT_ROW + 1);
     take(&mut inspector, Sent, &request(MAX_CALLS_WITHOUT_ROW + 1, "m"));
     assert_eq!(inspector.totals().pending, MAX_CALLS_WITHOUT_ROW + 1);
-    // This response displaces the row of the last call, so another call is forgotten.
+    // This response displaces the row of the last call, so the oldest call without a row is forgotten.
     take(&mut inspector, Received, &result(0));
     assert_eq!((inspector.totals().pending, inspector.totals().unmatched), (MAX_CALLS_WITHOUT_ROW, 1));
     take(&mut inspector, Received, &result(2));
@@ -306,7 +306,7 @@ fn time_of_ended_calls(errors_only: bool) -> Duration {
 }
 
 #[test]
-fn rows_that_pass_the_filter_later_do_not_slow_the_records_of_a_batch() {
+fn rows_that_pass_the_filter_later_do_not_slow_records_that_are_taken_together() {
     let (all, errors) = (time_of_ended_calls(false), time_of_ended_calls(true));
     assert!(errors < 10 * all + Duration::from_millis(100), "{all:?} without the filter, {errors:?} with it");
 }

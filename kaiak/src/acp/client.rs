@@ -118,7 +118,7 @@ impl AgentProcess {
 
     /// Returns whether the agent has ended, or has closed its output.
     pub(super) fn has_ended(&self) -> bool {
-        // The handlers of the link own the sender. They are dropped when the link ends.
+        // The handlers of the link own the sender. When the link ends, the handlers and the sender are dropped.
         self.events.is_closed()
     }
 

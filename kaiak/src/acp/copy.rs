@@ -30,8 +30,9 @@ pub(super) struct PrivateCopy {
 /// The changes of an agent in its copy.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
-    /// The files that the agent has changed, in the order of their paths. Files that it has removed follow all others.
-    /// Their contents may need much memory, so [`PrivateCopy::change_of`] reads one at a time.
+    /// The files that the agent has changed, in the order of their paths. Files that the agent has removed follow all
+    /// other files. The contents of all files may need much memory, so [`PrivateCopy::change_of`] reads one file at a
+    /// time.
     pub(super) changed: Vec<RelativePath>,
     /// Changes that cannot be proposed, for example because the agent has replaced a file by a link.
     pub(super) refused: Vec<WorkspaceError>,
@@ -121,12 +122,12 @@ impl PrivateCopy {
                 // The agent has removed the file. Only files that were copied are proposed for deletion.
                 Err(error) if error.kind() == ErrorKind::NotFound && known.is_some() => deletions.push(path.clone()),
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
-                // In the place of the file or of one of its folders is, for example, a link.
+                // For example, the agent has replaced the file, or one of its folders, by a link.
                 Err(error) => found.refused.push(error),
             }
         }
         found.changed.append(&mut deletions);
-        // In a folder that was removed, each file is missing.
+        // If the whole folder was removed, each file is missing, but no file must be proposed for deletion.
         self.files.check_root()?;
         Ok(found)
     }
@@ -134,7 +135,7 @@ impl PrivateCopy {
     /// Returns the proposal for a file that the agent has changed, or `None` if the file is now as it was copied.
     ///
     /// # Errors
-    /// If the file of the copy cannot be read, or that of the workspace is not as it was copied.
+    /// If the file of the copy cannot be read, or if the file of the workspace has changed since it was copied.
     pub(super) fn change_of(
         &self,
         path: &RelativePath,
@@ -144,7 +145,7 @@ impl PrivateCopy {
         let after = match self.files.read(path) {
             Ok(after) => Some(after),
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                // In a folder that was removed, each file is missing.
+                // If the whole folder was removed, each file is missing, but no file must be proposed for deletion.
                 self.files.check_root()?;
                 None
             }

@@ -336,7 +336,7 @@ impl AcpAgent {
         }
     }
 
-    /// Makes the copy equal to the workspace, after changes in it were discarded.
+    /// Makes the copy equal to the workspace, after changes in the copy were discarded.
     async fn resynchronize(&mut self, workspace: &Arc<Workspace>) -> Result<(), Fault> {
         let (copy, workspace) = (Arc::clone(&self.copy), Arc::clone(workspace));
         let synchronized = blocking(move || copy.synchronize(&workspace)).await?;

@@ -81,7 +81,7 @@ impl Tools {
         Effect::None
     }
 
-    /// Reports each tool that the agent has announced and not ended as failed.
+    /// Sends the status `failed` for each tool that the agent has announced but not ended.
     pub(super) async fn end(&mut self, run: &Run) {
         for tool in self.0.values_mut().filter(|tool| tool.status.is_some() && !tool.has_ended()) {
             tool.output = Some("the turn ended before the tool".to_owned());

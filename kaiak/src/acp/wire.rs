@@ -174,7 +174,7 @@ impl PermissionRequest {
         Some(Self { tool_call, allow_once: option("allow_once"), reject_once: option("reject_once") })
     }
 
-    /// Returns the response that allows the tool call, or `None` if the agent offers only to allow the tool always.
+    /// Returns the response that allows this tool call, or `None` if the agent has no option that allows a single call.
     pub(super) fn allowed(&self) -> Option<Value> {
         self.allow_once.as_deref().map(selected)
     }
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn only_options_for_one_use_are_chosen() {
+    fn only_options_for_a_single_call_are_chosen() {
         let request = |kinds: &[&str]| {
             let options: Vec<Value> = kinds.iter().map(|kind| json!({ "kind": kind, "optionId": kind })).collect();
             PermissionRequest::read(&json!({ "toolCall": { "toolCallId": "1" }, "options": options }))

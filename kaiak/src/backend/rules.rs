@@ -221,7 +221,7 @@ impl<'a> RulesRun<'a> {
         Ok(Fixed::WithoutPlace)
     }
 
-    /// Reports the files that were not searched for other places of a rule, once for each request.
+    /// Reports files that could not be searched. Each file is reported once in a request.
     async fn report_skipped(&mut self, problems: &[WorkspaceError]) {
         let is_new = |problem: &&WorkspaceError| self.skipped.insert(problem.path().to_owned());
         let new: Vec<String> = problems.iter().filter(is_new).map(ToString::to_string).collect();

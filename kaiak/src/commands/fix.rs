@@ -16,7 +16,7 @@ use crate::arguments::FixArguments;
 /// The number of threads that write files.
 const WRITERS: usize = 16;
 
-/// Runs the command. If files cannot be written, the others are written, and the command fails.
+/// Runs the command. If a file cannot be written, the command writes all other files, and then fails.
 pub(crate) fn run(arguments: &FixArguments) -> Result<(), Failure> {
     let report = Report::new(arguments.common.quiet);
     report.progress("reading the rules");

@@ -40,7 +40,7 @@ fn counted(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Returns the end of the summary, which has the number of binary files. Without binary files, it is empty.
+/// Returns the end of the summary: the number of binary files, or an empty text if there are no binary files.
 fn binary_files(count: usize) -> String {
     match count {
         0 => String::new(),
@@ -49,7 +49,8 @@ fn binary_files(count: usize) -> String {
     }
 }
 
-/// Warns if no file is searched. An option such as `--include '*.java'` is easily mistaken for all folders.
+/// Warns if no file is searched. It is easily overlooked that an option such as `--include '*.java'` selects no files
+/// in subfolders.
 fn check_files(files: usize, report: &Report) {
     if files == 0 {
         report.warn(&"WORKSPACE must have a file that `--include` and `--exclude` select, got none");

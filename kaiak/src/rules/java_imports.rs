@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_also_names_its_class() {
+    fn the_import_of_a_member_also_names_its_class() {
         let found: Vec<_> = imports("import static a.B.c; import a.B.D; import static a.b.c; import a.B.*;")
             .iter()
             .map(Import::names)
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn any_text_ends() {
+    fn parsing_ends_for_any_text() {
         for text in ["\"", "'\\", "/*", "\"\"\"\\", "import static", "import a.*", "@", "é\u{301}import"] {
             let _ = imports(text);
         }

@@ -1,4 +1,4 @@
-//! The packages below `javax` that stay when the others move to `jakarta`.
+//! The packages below `javax` that stay when the other packages move to `jakarta`.
 
 /// The packages of Java SE below `javax`, in ascending order. A test compares the list with the installed JDK.
 const JAVA_SE: &[&str] = &[
@@ -108,8 +108,8 @@ const NOT_MOVED: &[&str] =
     &["javax.annotation.concurrent", "javax.annotation.meta", "javax.xml.registry", "javax.xml.rpc"];
 
 /// Packages whose wildcard imports stay, because only some of the classes in them or below them move.
-/// `javax.annotation` also has the classes of JSR 305, which do not move. Of `javax.security`, `javax.management` and
-/// `javax.ws`, only packages below them move.
+/// `javax.annotation` also has the classes of JSR 305, which do not move. Only packages below `javax.security`,
+/// `javax.management` and `javax.ws` move.
 const MIXED: &[&str] = &["javax.annotation", "javax.management", "javax.security", "javax.ws", "javax.xml"];
 
 /// The fate of an import when `javax` moves to `jakarta`.

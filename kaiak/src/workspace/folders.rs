@@ -34,8 +34,8 @@ impl Workspace {
         Ok(())
     }
 
-    /// Removes all entries except the regular files `kept` and their folders. Adds the number of removed entries that
-    /// were not folders to `removed`, also before an error.
+    /// Removes all entries except the regular files `kept` and their folders. Adds the number of removed entries other
+    /// than folders to `removed`, even if an error follows.
     ///
     /// # Errors
     /// If a folder cannot be read, or an entry cannot be removed.
@@ -124,7 +124,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Removes an empty folder. Moves another folder to the root, and returns its new name.
+    /// Removes a folder if it is empty. Otherwise, moves the folder to the root, and returns its new name.
     fn move_or_remove_folder(&self, folder: BorrowedFd<'_>, name: &CString) -> Result<Option<String>, Errno> {
         match unlinkat(folder, name, AtFlags::REMOVEDIR) {
             Ok(()) => return Ok(None),
@@ -148,7 +148,7 @@ impl Workspace {
     }
 }
 
-/// Opens a folder, in which this process can read and write then.
+/// Makes a folder readable and writable for its owner, and opens the folder.
 fn open_writable<P: Arg + Copy>(folder: impl AsFd, name: P) -> Result<OwnedFd, Errno> {
     make_writable(&folder, name)?;
     openat(&folder, name, FOLDER, Mode::empty())

@@ -163,7 +163,7 @@ impl Workspace {
     ) -> Result<Temporary<'a>, WorkspaceError> {
         let is_durable = match &self.sync {
             SyncPolicy::EachWrite => true,
-            // The old content must not go before the new content is on the disk.
+            // The old content must not be removed before the new content is on the disk.
             SyncPolicy::Later(_) => old.is_some(),
             SyncPolicy::Never => false,
         };
@@ -255,7 +255,7 @@ fn check_unchanged(
     Ok(stat)
 }
 
-/// A file with a temporary name. The drop removes this name, unless a rename has replaced it.
+/// A file with a temporary name. A drop removes the file with this name, unless the file was renamed.
 struct Temporary<'a> {
     folder: BorrowedFd<'a>,
     name: String,
@@ -265,7 +265,7 @@ struct Temporary<'a> {
 
 impl<'a> Temporary<'a> {
     /// Writes `content` to a new file with the mode and the owner of `old`. If `is_durable`, the content is on the disk
-    /// then.
+    /// when this function returns.
     fn create(
         folder: BorrowedFd<'a>,
         path: &RelativePath,
@@ -287,7 +287,8 @@ impl<'a> Temporary<'a> {
                 // Only root may set another owner. The group may still be one of this user.
                 let _ = fchown(&file, None, Some(group));
             }
-            // Without its owner, a program must not run with the rights of this user.
+            // If the owner cannot be kept, setuid is removed: a program must not run with the rights of this user
+            // instead.
             let mode = Mode::from_raw_mode(old.st_mode & if has_owner { MODE_BITS } else { PERMISSION_BITS });
             fchmod(&file, mode).map_err(|error| failed(error.into()))?;
         }
@@ -301,8 +302,8 @@ impl<'a> Temporary<'a> {
 
     /// Takes the place of the file `name`, whose content must be `expected`.
     ///
-    /// A comparison before the replacement would leave a moment in which another process replaces the file, and its
-    /// file would be lost. So both files exchange their names in one step, and the old file is compared afterwards.
+    /// After a comparison and before the replacement, another process could replace the file, and the file of that
+    /// process would be lost. So both files exchange their names in one step, and the old file is compared afterwards.
     fn replace(mut self, name: &str, path: &RelativePath, expected: &[u8]) -> Result<(), WorkspaceError> {
         match exchange(self.folder, &self.name, name) {
             // A drop removes the old file, which has the temporary name.
@@ -326,9 +327,9 @@ impl<'a> Temporary<'a> {
         }
     }
 
-    /// Restores the name `name` of the file that another process has created, and which has the temporary name now.
-    /// While this function runs, the other process may replace the file again. So the file with the temporary name is
-    /// put back until an exchange returns the content that was put there before.
+    /// Gives the name `name` back to the file of another process, which has the temporary name now. While this function
+    /// runs, the other process may replace the file again. So the file that loses `name` must have the content to which
+    /// `name` was given last. If it has another content, the names are exchanged again.
     fn give_back(&mut self, name: &str, path: &RelativePath) {
         let read = |name: &str| read_in(self.folder, name, path).map(|(bytes, _)| bytes);
         let mut in_place = Ok(self.content.to_vec());

@@ -1,4 +1,4 @@
-//! The messages of the page, with a real server.
+//! Sends the requests of docs/kaiak.md to a real server, and compares the replies with those of the page.
 
 use serde_json::{Value, json};
 
@@ -60,16 +60,18 @@ fn the_server_answers_the_requests_of_the_page_with_its_results_and_notification
     let (server, mut client) = serve(&blocks, &[]);
     let tour = server.workspace();
     let local = |message: &Value| replace(message, &format!("{HOME}/tour"), tour.to_str().unwrap());
-    let [configure, generate, delete] = &messages(&blocks, "request")[..] else { panic!("three requests") };
+    let [configure, generate, delete] = &messages(&blocks, "request")[..] else {
+        panic!("the page must have three requests")
+    };
     let results: Vec<Value> = messages(&blocks, "response").iter().map(|result| normalized(&local(result))).collect();
-    let [configured, generated, deleted] = &results[..] else { panic!("three results") };
+    let [configured, generated, deleted] = &results[..] else { panic!("the page must have three results") };
 
     let id = send(&mut client, &local(configure));
     assert_eq!(normalized(&client.response(id)["result"]), *configured);
 
     let id = send(&mut client, &local(generate));
     let question = client.wait_for(|message| message["method"] == "kaiak/stream/user_interaction");
-    let [answer] = &messages(&blocks, "answer")[..] else { panic!("one answer") };
+    let [answer] = &messages(&blocks, "answer")[..] else { panic!("the page must have one answer") };
     let answer = client.request("kaiak/interaction/respond", answer);
     let answered = messages(&blocks, "answered").iter().map(normalized).collect::<Vec<_>>();
     assert_eq!([normalized(&client.response(answer)["result"])], *answered);
@@ -78,12 +80,16 @@ fn the_server_answers_the_requests_of_the_page_with_its_results_and_notification
     notifications.push(question);
 
     let sent: Vec<Value> = notifications.iter().map(normalized).collect();
-    let [first] = &messages(&blocks, "notification progress")[..] else { panic!("one notification") };
+    let [first] = &messages(&blocks, "notification progress")[..] else {
+        panic!("the page must have one notification")
+    };
     assert!(sent.contains(&normalized(&local(first))), "{sent:#?}");
     for name in ["progress", "tool_call", "user_interaction", "file_modification", "error", "system"] {
         let method = format!("kaiak/stream/{name}");
         let sent: Vec<&Value> = sent.iter().filter(|message| message["method"] == method).collect();
-        let [content] = &messages(&blocks, &format!("content {name}"))[..] else { panic!("one content of {name}") };
+        let [content] = &messages(&blocks, &format!("content {name}"))[..] else {
+            panic!("the page must have one content of {name}")
+        };
         let content = normalized(&local(content));
         assert!(sent.iter().any(|message| message["params"]["content"] == content), "{content:#} in {sent:#?}");
     }
@@ -103,7 +109,7 @@ fn a_question_without_an_answer_is_reported_as_on_the_page() {
     for request in &requests[..2] {
         send(&mut client, &local(request));
     }
-    let [expected] = &messages(&blocks, "timeout system")[..] else { panic!("one notification") };
+    let [expected] = &messages(&blocks, "timeout system")[..] else { panic!("the page must have one notification") };
     assert_eq!(client.notification("system"), replace(expected, "30 s", "1 s"));
 }
 
@@ -126,7 +132,7 @@ fn the_response_of_an_agent_is_as_on_the_page() {
     client.response(id);
     let id = send(&mut client, &local(&requests[1]));
     let (notifications, _) = client.run(id);
-    let [expected] = &messages(&blocks, "agent ai_response")[..] else { panic!("one response") };
+    let [expected] = &messages(&blocks, "agent ai_response")[..] else { panic!("the page must have one response") };
     let is_response =
         |message: &Value| message["method"] == "kaiak/stream/ai_response" && message["params"]["content"] == *expected;
     assert!(notifications.iter().any(is_response), "{notifications:#?}");

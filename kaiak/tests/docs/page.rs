@@ -40,7 +40,7 @@ pub(crate) fn blocks() -> Vec<Block> {
     blocks
 }
 
-/// Writes the file that the page shows with this path, below `folder`.
+/// Writes the block whose label is `path` to the file `path` below `folder`. Returns the path of the file.
 pub(crate) fn write_file(blocks: &[Block], path: &str, folder: &Path) -> PathBuf {
     let block = blocks.iter().find(|block| block.label == path).unwrap();
     let file = folder.join(path);

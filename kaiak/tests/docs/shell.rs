@@ -1,4 +1,4 @@
-//! The commands of the page, in one shell and in their order.
+//! Runs the commands of docs/kaiak.md in one shell, in the order of the page, and compares their outputs.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,7 +9,7 @@ use crate::harness::is_available;
 use crate::page::{HOME, blocks, page};
 use crate::programs::{has_example_client, has_sdk_agent, repository};
 
-/// Commands that need a network. The tests have their programs and packages already.
+/// Commands that need a network. The tests omit these commands, because what they install is already installed.
 const NEED_NETWORK: [&str; 2] = ["cargo install ", "npm install "];
 
 /// Returns the lines of a block that are run.

@@ -16,11 +16,11 @@ fn an_agent_that_is_killed_while_idle_is_started_again_by_the_next_request() {
     let id = client.generate(&["servlet-import"]);
     client.approve(false);
     client.response(id);
-    let [agent] = children(server.process.id())[..] else { panic!("one agent") };
+    let [agent] = children(server.process.id())[..] else { panic!("the server must have one agent") };
     let before = descriptors(server.process.id());
     kill(agent);
-    // The server waits for the process, so it does not remain as a zombie. Then the server closes the pipes of the
-    // process.
+    // The server waits for the killed agent, so the agent does not remain as a zombie. Then the server closes the pipes
+    // of the agent.
     wait_until(|| !exists(agent) && descriptors(server.process.id()) < before);
     let id = client.generate(&["servlet-import"]);
     client.approve(true);
@@ -29,7 +29,7 @@ fn an_agent_that_is_killed_while_idle_is_started_again_by_the_next_request() {
     assert_eq!(server.read("src/A.java"), FIXED_JAVA_FILE);
     assert_eq!(log(&server).matches("pid ").count(), 2, "{}", log(&server));
     assert_eq!(children(server.process.id()).len(), 1);
-    assert_eq!(copies(&server), 1, "the copy of the killed agent is removed");
+    assert_eq!(copies(&server), 1, "the copy of the killed agent must be removed");
     wait_until(|| descriptors(server.process.id()) <= before);
     let deleted = client.call("kaiak/delete_session", &json!({ "session_id": SESSION }));
     assert_eq!(deleted["result"]["status"], "deleted", "{deleted}");
@@ -47,7 +47,7 @@ fn an_agent_that_is_killed_in_a_turn_leaves_no_descendant_and_no_change() {
     let id = client.generate(&["servlet-import"]);
     client.notification("ai_response");
     let descendant = log(&server).lines().find_map(|line| line.strip_prefix("pid ")?.parse().ok()).unwrap();
-    let [agent] = children(server.process.id())[..] else { panic!("one agent") };
+    let [agent] = children(server.process.id())[..] else { panic!("the server must have one agent") };
     assert!(is_running(descendant));
     kill(agent);
     let (_, response) = client.run(id);

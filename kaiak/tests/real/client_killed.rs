@@ -15,7 +15,7 @@ use crate::harness::{
 use crate::processes::{children, descriptors, entries, exists, is_running, kill, snapshot};
 use crate::programs::{has_example_client, has_sdk_agent, sdk_agent};
 
-/// Returns the arguments of `kaiak serve` after its transport.
+/// Returns the arguments of `kaiak serve` that follow the transport.
 fn backend(folder: &TempDir, is_agent: bool) -> Vec<String> {
     let text = |path: &Path| path.to_str().unwrap().to_owned();
     if !is_agent {
@@ -40,7 +40,7 @@ fn the_kill_of_a_client_on_standard_streams_ends_the_server_and_its_agent_and_ch
         arguments.extend(backend(&folder, is_agent));
         let mut client = start_client(&incidents, &workspace, &arguments, &copies);
         client.until("[y/n]");
-        let [server] = children(client.process.id())[..] else { panic!("one server") };
+        let [server] = children(client.process.id())[..] else { panic!("the client must have one server") };
         let agents = children(server);
         assert_eq!(agents.len(), usize::from(is_agent));
         kill(client.process.id());
@@ -90,13 +90,14 @@ fn the_kill_of_a_client_on_a_socket_releases_its_session_and_leaves_no_descripto
             let mut client = client_with_question(&server);
             kill(client.id());
             client.wait().unwrap();
-            // The lock is released: another client uses the session. Its request ends only with its own answer.
+            // When the server has released the lock, another client uses the session. The request of this client needs
+            // an answer of this client.
             let mut other = server.connect();
             let mut id = 0;
             wait_until(|| {
                 id = other.command("kaiak/generate_fix", &fix(SESSION, &["servlet-import"]));
-                let is_this = |message: &Value| message["id"] == id || message["method"] == "kaiak/stream/progress";
-                let is_locked = other.wait_for(is_this)["error"]["code"] == -32016;
+                let is_reply = |message: &Value| message["id"] == id || message["method"] == "kaiak/stream/progress";
+                let is_locked = other.wait_for(is_reply)["error"]["code"] == -32016;
                 std::thread::sleep(Duration::from_millis(if is_locked { 20 } else { 0 }));
                 !is_locked
             });

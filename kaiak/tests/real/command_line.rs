@@ -5,7 +5,7 @@ use std::process::Stdio;
 use crate::harness::{command, folder};
 
 #[test]
-fn an_error_names_both_transports() {
+fn serve_without_a_transport_or_with_two_is_an_error() {
     let folder = folder();
     for (arguments, part) in [
         (&["serve", "--rules", "../rules"] as &[&str], "<--stdio|--socket <PATH>>"),

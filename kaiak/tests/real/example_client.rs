@@ -49,7 +49,7 @@ fn find(folder: &TempDir) -> PathBuf {
     path
 }
 
-/// Starts the client. Its question waits, because its input stays open.
+/// Starts the client. The client waits for answers to its questions, because its standard input stays open.
 pub(crate) fn start_client(
     incidents: &Path,
     workspace: &Path,
@@ -64,14 +64,14 @@ pub(crate) fn start_client(
 }
 
 impl RunningClient {
-    /// Reads the output up to the first line that contains a text.
+    /// Reads the output up to the first line that contains `text`.
     pub(crate) fn until(&mut self, text: &str) {
         let lines = self.stdout.by_ref().lines();
         let read: Vec<String> = lines.map_while(Result::ok).take_while(|line| !line.contains(text)).collect();
         assert!(self.process.try_wait().unwrap().is_none(), "{read:#?}");
     }
 
-    /// Waits for the exit. Returns the exit code, the rest of the output, and standard error.
+    /// Waits until the client exits. Returns its exit code, the output that was not yet read, and its standard error.
     fn wait(&mut self) -> (Option<i32>, String, String) {
         let mut stderr = self.process.stderr.take().unwrap();
         let errors = thread::spawn(move || {
@@ -87,8 +87,8 @@ impl RunningClient {
     }
 }
 
-/// Starts a client, which starts a server, and waits until the client shows a question. Returns the process id of the
-/// server, too.
+/// Starts a client that starts a server, and waits until the client shows a question. Returns the folder, the client,
+/// and the process id of the server.
 fn with_question() -> (TempDir, RunningClient, u32) {
     let (folder, workspace, incidents) = project();
     let rules = folder.path().join("rules").to_str().unwrap().to_owned();
@@ -96,7 +96,7 @@ fn with_question() -> (TempDir, RunningClient, u32) {
     let arguments = ["--".to_owned(), program, "serve".to_owned(), "--stdio".to_owned(), "--rules".to_owned(), rules];
     let mut client = start_client(&incidents, &workspace, &arguments, folder.path());
     client.until("[y/n]");
-    let [server] = children(client.process.id())[..] else { panic!("one server") };
+    let [server] = children(client.process.id())[..] else { panic!("the client must have one server") };
     (folder, client, server)
 }
 
@@ -154,7 +154,7 @@ fn ctrl_c_in_a_terminal_ends_the_client_even_if_the_server_ends_first() {
         status.is_some()
     });
     let (_, output, errors) = client.wait();
-    // If the server ends before the client receives its signal, the client reports this.
+    // If the server ends before the client receives SIGINT, the client reports the end of the server, and exits with 1.
     let is_expected = matches!(status.unwrap().code(), Some(1 | 130));
     assert!(is_expected && !errors.contains("    at "), "{status:?}: {output}\n{errors}");
     wait_until(|| !crate::processes::is_running(server));

@@ -55,7 +55,7 @@ fn banners_logs_and_stderr_of_an_agent_do_not_reach_standard_output() {
         let ended = process.wait_with_output().unwrap();
         assert!(ended.status.success(), "{behaviour}");
         let log = String::from_utf8(ended.stderr).unwrap();
-        assert!(log.contains("failed: "), "the log is not empty: {log}");
+        assert!(log.contains("failed: "), "the log must contain `failed: `: {log}");
         let output = fs::read(&path).unwrap();
         let messages = messages(&output);
         let responses = messages.iter().filter(|message| message.get("method").is_none()).count();

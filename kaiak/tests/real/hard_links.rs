@@ -1,4 +1,5 @@
-//! Files with several names. A fix replaces the file of one name, and never changes a file outside of the workspace.
+//! Files with several names, which are hard links. A fix creates a new file for a name in the workspace, and never
+//! changes the file of a name outside of the workspace.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

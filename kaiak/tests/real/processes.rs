@@ -49,10 +49,10 @@ pub(crate) fn entries(folder: &Path) -> usize {
     fs::read_dir(folder).unwrap().count()
 }
 
-/// The path, the content, the mode and the number of a file.
+/// The path, the content, the mode and the inode number of a file.
 pub(crate) type FileState = (PathBuf, Vec<u8>, u32, u64);
 
-/// Returns the state of all files below a folder. A file that was replaced has another number.
+/// Returns the state of all files below a folder. A file that was replaced has another inode number.
 pub(crate) fn snapshot(folder: &Path) -> Vec<FileState> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {

@@ -9,7 +9,7 @@ pub(crate) fn repository() -> PathBuf {
     std::fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).unwrap()
 }
 
-/// Returns whether `npm ci` in the root of the repository has installed a package, and Node can be started.
+/// Returns true if `npm ci` in the root of the repository has installed `package`, and if Node can be started.
 fn is_installed(package: &str) -> bool {
     let found = repository().join("node_modules").join(package).exists();
     has_node() && is_available(found, &format!("`npm ci` installs {package}"))
@@ -25,8 +25,8 @@ pub(crate) fn has_example_client() -> bool {
     is_installed("vscode-jsonrpc")
 }
 
-/// Returns the path of the agent that edits files, which uses the SDK of the Agent Client Protocol. The file
-/// describes the arguments.
+/// Returns the path of an agent that edits files, and that uses the SDK of the Agent Client Protocol. A comment in the
+/// file of the agent describes its arguments.
 pub(crate) fn sdk_agent() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real/agents/editing.mjs")
 }

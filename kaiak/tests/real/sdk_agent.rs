@@ -1,5 +1,5 @@
-//! An agent on the official SDK of the Agent Client Protocol, which really writes files: by requests to its
-//! client, or by itself.
+//! Tests with an agent that uses the official SDK of the Agent Client Protocol. The agent writes files by requests to
+//! the server, or directly.
 
 use serde_json::json;
 
@@ -31,7 +31,7 @@ fn end(mut server: Server, mut client: Client) {
 }
 
 #[test]
-fn an_approved_edit_changes_only_its_file_and_is_asked_once() {
+fn an_approved_edit_changes_only_its_file_after_one_question() {
     if !has_sdk_agent() {
         return;
     }
@@ -40,7 +40,7 @@ fn an_approved_edit_changes_only_its_file_and_is_asked_once() {
         let id = client.generate(&["servlet-import"]);
         let question = client.notification("user_interaction");
         assert_eq!(question["interaction_type"], "file_approval", "{writes}: {question}");
-        assert_eq!(snapshot(&server.workspace()), before, "nothing is written before the approval");
+        assert_eq!(snapshot(&server.workspace()), before, "nothing must be written before the approval");
         client.answer(&question["interaction_id"], true);
         let (notifications, response) = client.run(id);
         assert_eq!(response["result"]["status"], "completed", "{response}");
@@ -66,7 +66,7 @@ fn a_denied_edit_leaves_every_byte_even_if_the_agent_disobeys() {
             let id = client.generate(&["servlet-import"]);
             client.approve(false);
             if questions == "disobeys" {
-                // The agent writes nevertheless, and this write is a question of its own.
+                // The agent writes nevertheless, and the server asks a second question, about this write.
                 client.approve(false);
             }
             let (_, response) = client.run(id);
@@ -79,7 +79,7 @@ fn a_denied_edit_leaves_every_byte_even_if_the_agent_disobeys() {
 }
 
 #[test]
-fn silence_leaves_every_byte() {
+fn a_question_without_an_answer_leaves_every_byte() {
     if !has_sdk_agent() {
         return;
     }
@@ -111,13 +111,13 @@ fn a_cancelled_request_leaves_every_byte_and_a_usable_agent() {
         client.approve(true);
         assert_eq!(client.response(id)["result"]["status"], "completed");
         assert_eq!(server.read("src/A.java"), FIXED_JAVA_FILE);
-        assert_eq!(log(&server).matches("pid ").count(), 1, "the agent was not started again");
+        assert_eq!(log(&server).matches("pid ").count(), 1, "the agent must not be started again");
         end(server, client);
     }
 }
 
 #[test]
-fn a_write_without_a_permission_request_is_asked_and_reaches_the_file_only_after_the_approval() {
+fn a_write_without_a_permission_request_reaches_the_file_only_after_an_approval() {
     if !has_sdk_agent() {
         return;
     }

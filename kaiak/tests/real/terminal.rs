@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use crate::harness::{command, folder};
 
-/// The number of files.
+/// The number of files in the project.
 const FILES: usize = 30;
 
 /// Opens a pseudo-terminal with this number of columns. Returns the side of the test, and the side of the program.
@@ -40,16 +40,16 @@ fn project() -> TempDir {
     folder
 }
 
-/// Runs `kaiak fix` with standard error on a terminal. Returns the text of the terminal, and standard output, which is
-/// empty if it is on the terminal, too.
-fn fix(folder: &TempDir, columns: u16, options: &[&str], has_output: bool) -> (String, String) {
+/// Runs `kaiak fix` with standard error on a terminal. If `is_output_shown`, standard output is on the terminal, too.
+/// Returns the text on the terminal, and the text on a separate standard output.
+fn fix(folder: &TempDir, columns: u16, options: &[&str], is_output_shown: bool) -> (String, String) {
     let (control, terminal) = terminal(columns);
     let mut command: Command = command(folder);
     command.args(["fix", "--rules", "../rules", "--rule", "servlet-import"]).args(options).arg(".");
     command.stdin(Stdio::null()).stderr(terminal.try_clone().unwrap());
-    let output = if has_output { Stdio::from(terminal.try_clone().unwrap()) } else { Stdio::piped() };
+    let output = if is_output_shown { Stdio::from(terminal.try_clone().unwrap()) } else { Stdio::piped() };
     let process = command.stdout(output).spawn().unwrap();
-    // The terminal ends when no process has it.
+    // The terminal ends when no process has it open.
     drop((command, terminal));
     let reader = thread::spawn(move || {
         let (mut text, mut control) = (Vec::new(), File::from(control));

@@ -38,7 +38,7 @@ fn project() -> Project {
 }
 
 #[test]
-fn git_applies_the_diff_of_a_dry_run_with_the_result_of_a_fix() {
+fn git_apply_with_the_diff_of_a_dry_run_has_the_result_of_a_fix() {
     let (first, second) = (project(), project());
     assert!(git(&["init", "-q"], &first.root()).status.success());
     let before = snapshot(&first.root());
@@ -49,7 +49,8 @@ fn git_applies_the_diff_of_a_dry_run_with_the_result_of_a_fix() {
     fs::write(&patch, &dry.stdout).unwrap();
     let applied = git(&["apply", "--whitespace=nowarn", patch.to_str().unwrap()], &first.root());
     assert!(applied.status.success(), "{}\n{}", text(&applied.stderr), text(&dry.stdout));
-    // The table applies to its folder, however the path of the folder is written.
+    // The table of fixes applies to the rules in its folder, although the options write the path of the folder in
+    // several ways.
     let file = second.rules().join("rules.yaml");
     let paths =
         ["fix", "--rules", file.to_str().unwrap(), "--rules", "../rules", "--rules", "../rules/./fixes.yaml", "."];
@@ -70,7 +71,7 @@ fn git_applies_the_diff_of_a_dry_run_with_the_result_of_a_fix() {
 }
 
 #[test]
-fn find_prints_json_lines_and_everything_else_to_standard_error() {
+fn find_prints_incidents_to_standard_output_and_warnings_to_standard_error() {
     let project = Project::new(&(content_rule("a", "x") + "- ruleID: b\n  message: m\n  when:\n    other.thing: {}\n"))
         .with("f", "x\nx\n");
     let output = kaiak(&["find", "--rules", "../rules", "."], &project.root());
@@ -126,7 +127,7 @@ fn errors_name_the_argument_and_the_remedy() {
 }
 
 #[test]
-fn a_file_that_cannot_be_written_is_an_error_after_the_others() {
+fn a_file_that_cannot_be_written_is_an_error_after_the_other_files_are_written() {
     let project = Project::new(&content_rule("a", "old"))
         .with_fixes("- {ruleID: a, fixes: [{risk: low, replace: {text: old, with: new}}]}\n")
         .with("a", "old")

@@ -173,7 +173,7 @@ fn files_that_are_not_text_are_named_or_counted_and_are_found_by_their_paths() {
 }
 
 #[test]
-fn a_pattern_that_other_engines_match_in_exponential_time_ends() {
+fn the_search_for_a_pattern_with_exponential_backtracking_ends() {
     let project = Project::new(&content_rule("a", "(a*)*b(a|aa)+$")).with("a.txt", "a".repeat(100_000) + "!");
     let start = Instant::now();
     assert_eq!(project.places(), []);

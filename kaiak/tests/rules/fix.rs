@@ -12,7 +12,7 @@ fn table(id: &str, fix: &str) -> String {
 }
 
 #[test]
-fn imports_are_renamed_and_nothing_else() {
+fn rename_import_changes_only_imports() {
     let text = "package p;\r\n\r\n// import old.A;\r\nimport old.A;\r\nimport  static\told . sub . B.c ; // old.A\r\n\
                 import older.D;\r\nimport old.*;\r\nclass E { old.A a = \"old.A\"; }";
     let project = Project::new(&import_rule("a", "old*"))
@@ -43,7 +43,7 @@ fn classes_of_java_se_stay_and_mixed_wildcards_are_named() {
 }
 
 #[test]
-fn text_is_replaced_in_the_lines_that_the_rule_has_found_only() {
+fn text_is_replaced_only_in_the_lines_that_the_rule_has_found() {
     let fixes = table("a", "replace: {pattern: '(\\w+)=old', with: '${1}=new$$'}");
     let project = Project::new(&content_rule("a", "#")).with_fixes(&fixes).with("x", "a=old\nb=old # c=old\r\nd=old #");
     let reason = "the rule finds this place again after its fix";
@@ -63,7 +63,7 @@ fn a_place_of_several_lines_is_fixed_in_all_of_them() {
 }
 
 #[test]
-fn lines_are_deleted_with_their_ends() {
+fn lines_are_deleted_with_their_line_ends() {
     for (text, expected) in [
         ("a\r\nold\r\nb\r\n", "a\r\nb\r\n"),
         ("a\nold", "a"),
@@ -100,8 +100,8 @@ fn messages_that_state_a_replacement_are_fixes() {
         ("Replace `a.{{x}}` with `b.{{x}}`", content("=a.(c|d)"), "a.c=a.d=a.e", "a.c=b.d=a.e"),
         ("The class a.B was moved to c.D", import("a.B"), "import a.B; import a.Bc;", "import c.D; import a.Bc;"),
         ("Replace the `a.{{x}}` import with `b.{{x}}`", import("a.(x|y)*"), "import a.x.Y;", "import b.x.Y;"),
-        // No fix: the rule does not search for the text, or finds the result again, or the message states two
-        // replacements.
+        // There is no fix if the rule does not search for the replaced text, if the rule finds the result again, or if
+        // the message states two replacements.
         ("Replace `a.b` with `c.d`.", content("c.d"), "a.b c.d", "a.b c.d"),
         ("Replace `a` with `aa`.", content("a"), "a", "a"),
         ("The class a.B was moved to c.D", import("c.D"), "import c.D;", "import c.D;"),
@@ -115,7 +115,7 @@ fn messages_that_state_a_replacement_are_fixes() {
 }
 
 #[test]
-fn a_derived_fix_has_a_medium_risk_and_a_table_replaces_it() {
+fn a_derived_fix_has_a_medium_risk_and_is_replaced_by_a_table() {
     let rule = "- ruleID: a\n  message: Replace `old` with `new`\n  when:\n    builtin.filecontent: {pattern: old}\n";
     let project = Project::new(rule).with("x", "old");
     assert_eq!(project.plan().proposals[0].risk, Risk::Medium);
@@ -163,7 +163,7 @@ fn a_second_run_changes_nothing() {
 }
 
 #[test]
-fn a_fix_that_creates_a_place_of_another_rule_is_followed_by_its_fix() {
+fn a_fix_that_creates_a_place_of_another_rule_is_followed_by_the_fix_of_that_rule() {
     let rules = content_rule("b", "two") + &content_rule("a", "one");
     let fixes = table("a", "replace: {text: one, with: two}") + &table("b", "replace: {text: two, with: three}");
     let project = Project::new(&rules).with_fixes(&fixes).with("x", "one\n");

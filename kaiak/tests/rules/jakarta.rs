@@ -1,8 +1,8 @@
 //! Tests of the rules in `rules/jakarta`: with a servlet application that `javac` compiles, and with imports that
 //! Tomcat's migration tool renames.
 //!
-//! Without a JDK, the JARs of Jakarta EE or the tool, a test that needs them does nothing. `cargo xtask test --only
-//! kaiak` installs them and sets `KAIAK_NEEDS_PROGRAMS`, so that their absence is a failure.
+//! If the JDK, the JARs of Jakarta EE or the tool are missing, the tests that need them do nothing. `cargo xtask test
+//! --only kaiak` installs them and sets `KAIAK_NEEDS_PROGRAMS`, so that their absence is a failure.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ fn application() -> (TempDir, PathBuf) {
     (folder, root)
 }
 
-/// Fixes a folder. Returns the reasons of the places that stay.
+/// Fixes the files below a folder. Returns the places that are not fixed, with the reasons.
 fn fix(root: &Path) -> Vec<String> {
     let workspace = Workspace::open_default(root).unwrap();
     let plan = FixPlan::of_all_rules(&rules(), &workspace, FixOptions::default()).unwrap();
@@ -215,7 +215,7 @@ fn the_imports_are_renamed_as_by_the_tool_of_tomcat() {
 }
 
 #[test]
-fn each_version_of_a_descriptor_becomes_the_version_of_jakarta() {
+fn the_version_of_a_descriptor_becomes_the_version_of_jakarta() {
     let folder = TempDir::new().unwrap();
     let root = folder.path();
     fs::write(

@@ -16,7 +16,7 @@ fn warnings(project: &Project) -> (Vec<String>, usize) {
 }
 
 #[test]
-fn a_rule_of_another_provider_is_skipped_with_a_warning_that_names_it() {
+fn a_rule_with_an_unsupported_condition_is_skipped_with_a_warning_that_names_the_condition() {
     let dependency = "- ruleID: a\n  message: m\n  when:\n    or:\n    - java.dependency: {name: x}\n";
     let class = "- ruleID: b\n  message: m\n  when:\n    java.referenced: {location: TYPE, pattern: x}\n";
     let project = Project::new(&format!("{dependency}{class}{}", content_rule("c", "x")));
@@ -65,7 +65,7 @@ fn a_file_that_is_not_a_list_is_skipped_with_a_warning() {
 }
 
 #[test]
-fn aliases_that_expand_to_a_large_document_are_an_error() {
+fn a_file_whose_aliases_expand_to_a_large_document_is_skipped_with_a_warning() {
     let mut text = "- &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..20 {
         let before = level - 1;
@@ -124,7 +124,7 @@ fn an_invalid_entry_of_a_table_is_omitted_with_a_warning() {
 }
 
 #[test]
-fn a_reference_to_a_missing_group_is_an_error_because_it_would_delete_text() {
+fn a_reference_to_a_missing_group_causes_a_warning_because_it_would_delete_text() {
     for (fix, group) in [
         ("replace: {pattern: '(a)b', with: '$9'}", Some("`9`")),
         ("replace: {pattern: '(a)b', with: '$1c'}", Some("`1c`")),
@@ -210,7 +210,7 @@ fn each_file_is_read_once_even_if_several_paths_and_links_lead_to_it() {
     let rules = project.rules();
     fs::create_dir_all(rules.join("sub")).unwrap();
     fs::write(rules.join("sub/b.yaml"), content_rule("b", "x")).unwrap();
-    // Loops, a second name of a folder before it in the order of names, and a second name of a file.
+    // Two links that lead in a loop, a link to a folder whose name follows the name of the link, and a link to a file.
     symlink(".", rules.join("loop")).unwrap();
     symlink("..", rules.join("sub/up")).unwrap();
     symlink("sub", rules.join("also-sub")).unwrap();

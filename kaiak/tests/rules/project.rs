@@ -66,7 +66,7 @@ impl Project {
         FixPlan::of_all_rules(&self.load().0, &self.workspace(), FixOptions::default()).unwrap()
     }
 
-    /// Fixes all rules. Returns the reasons of the places that stay.
+    /// Applies the fixes of all rules. Returns the places that are not fixed, with the reasons.
     pub(crate) fn fix(&self) -> Vec<String> {
         let (plan, workspace) = (self.plan(), self.workspace());
         for proposal in &plan.proposals {
@@ -80,7 +80,7 @@ impl Project {
     }
 }
 
-/// Returns the content of all files below a folder, by their paths.
+/// Returns the path and the content of each file below a folder.
 pub(crate) fn snapshot(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut files = Vec::new();
     for entry in fs::read_dir(root).unwrap() {

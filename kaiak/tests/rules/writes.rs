@@ -1,4 +1,4 @@
-//! Writes of a workspace: they are complete or have no effect.
+//! Writes to a workspace, which are complete or have no effect.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
@@ -159,13 +159,13 @@ fn each_operation_of_a_proposal_is_applied() {
     assert!(Proposal::new(b, None, None, None, Risk::Low).is_none());
 }
 
-/// Another process replaces the file again and again, by an exchange that returns the replaced content. So each content
-/// of that process must be returned by an exchange, be the `expected` of a write or a deletion, or be in the file at
-/// the end. A content that is missing was overwritten by a write that did not expect it.
+/// A second thread replaces the file again and again, by an exchange that returns the replaced content. Each content of
+/// this thread must be found again: as the result of an exchange, as the expected content of a write or a deletion, or
+/// in the file at the end. If a content is not found again, a write has overwritten it without expecting it.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_change_between_the_comparison_and_the_replacement_is_not_lost() {
-    // Writes in memory take less time, so more of them meet a replacement.
+    // Writes in memory take less time, so more writes coincide with a replacement.
     let memory = PathBuf::from("/dev/shm");
     let folder = if memory.is_dir() { TempDir::new_in(memory).unwrap() } else { TempDir::new().unwrap() };
     let root = folder.path();
@@ -194,7 +194,7 @@ fn a_change_between_the_comparison_and_the_replacement_is_not_lost() {
                         written.insert(new);
                     }
                     Err(error) if error.kind() == ErrorKind::Changed => {}
-                    // A panic here would wait for the other thread.
+                    // A panic here would wait for the second thread, which does not end.
                     Err(error) => failed = Some(error),
                 }
             }
@@ -205,9 +205,9 @@ fn a_change_between_the_comparison_and_the_replacement_is_not_lost() {
         let mut seen = expected.clone();
         seen.extend(exchanges.iter().filter_map(|(_, returned)| returned.clone()));
         seen.extend(fs::read_to_string(root.join("file")));
-        // A write that fails is undone. If the other process has replaced the content meanwhile, the newest content
-        // stays. The content before it is neither returned nor expected: an exchange returned the undone or an older
-        // content instead.
+        // A write that fails is undone. If the second thread has placed a newer content meanwhile, the newer content
+        // stays. The content that this thread placed before is not lost, although no exchange returns it: the exchange
+        // returns the undone content or an older content.
         for ((placed, _), (_, returned)) in exchanges.iter().zip(exchanges.iter().skip(1)) {
             if returned.as_ref().is_some_and(|returned| returned != placed && !written.contains(returned)) {
                 seen.insert(placed.clone());
@@ -216,14 +216,14 @@ fn a_change_between_the_comparison_and_the_replacement_is_not_lost() {
         let lost: Vec<_> =
             exchanges.iter().map(|(placed, _)| placed).filter(|placed| !seen.contains(*placed)).collect();
         assert_eq!(lost, Vec::<&String>::new(), "deletes: {deletes}");
-        assert!(expected.iter().any(|expected| expected.starts_with("other")), "some writes succeed");
+        assert!(expected.iter().any(|expected| expected.starts_with("other")), "some writes must succeed");
         let names: Vec<_> = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert!(names.iter().all(|name| name == "file" || name == "next"), "{names:?}");
     }
 }
 
-/// Replaces `file` by an exchange, again and again. If it is missing, creates it, but not while it is being deleted.
-/// Returns each new content with the content that it has replaced.
+/// Replaces `file` by an exchange, again and again. If `file` is missing, creates it, except while the first thread
+/// deletes it. Returns each new content, with the content that it has replaced.
 #[cfg(target_os = "linux")]
 fn exchange_until(root: &Path, is_done: &AtomicBool, is_deleting: &AtomicBool) -> Vec<(String, Option<String>)> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -262,8 +262,8 @@ fn a_write_separates_a_file_from_its_hard_links() {
     assert_eq!(fs::read(outside.path().join("link")).unwrap(), b"old");
 }
 
-/// Root may set any owner, so the test becomes another user. On Linux, each thread has a user of its own. Only root can
-/// create the file of another user, so this test needs root.
+/// Only root can create a file of another user, so this test needs root. But root may set any owner, so the write runs
+/// in a thread that becomes another user. On Linux, each thread has a user of its own.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_of_another_user_keeps_its_group_and_loses_its_setuid_bit() {

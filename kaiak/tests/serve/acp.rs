@@ -1,4 +1,5 @@
-//! `kaiak/generate_fix` with the backend `acp`: agents of Node, with the behaviour of real agents and of broken ones.
+//! `kaiak/generate_fix` with the backend `acp`. The agents run in Node, and behave like real agents or like broken
+//! agents.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -49,7 +50,7 @@ fn a_change_that_the_agent_makes_by_itself_reaches_the_workspace_only_after_its_
 }
 
 #[test]
-fn a_file_in_a_folder_that_a_search_leaves_out_is_not_a_deletion() {
+fn an_unchanged_file_in_the_folder_target_is_not_reported_as_deleted() {
     if !has_node() {
         return;
     }
@@ -110,7 +111,7 @@ fn the_client_is_asked_before_a_write_request_is_answered() {
         let id = client.generate(&["servlet-import"]);
         client.approve(approved);
         let (notifications, _) = client.run(id);
-        assert_eq!(contents(&notifications, "user_interaction").len(), 0, "each change is asked once");
+        assert_eq!(contents(&notifications, "user_interaction").len(), 0, "the change must cause no further question");
         assert_eq!(server.read("src/A.java"), if approved { FIXED_JAVA_FILE } else { JAVA_FILE });
         let log = log(&server);
         assert!(log.contains(r#"read {"content":"import javax.servlet.Filter;\n"}"#), "{log}");
@@ -119,7 +120,7 @@ fn the_client_is_asked_before_a_write_request_is_answered() {
 }
 
 #[test]
-fn a_permission_for_a_tool_that_was_never_announced_is_a_question_and_its_change_is_asked_once() {
+fn a_permission_request_for_an_unannounced_tool_causes_one_question() {
     if !has_node() {
         return;
     }
@@ -141,7 +142,7 @@ fn a_permission_for_a_tool_that_was_never_announced_is_a_question_and_its_change
 }
 
 #[test]
-fn the_own_name_of_a_tool_selects_its_permission() {
+fn the_name_that_the_agent_gives_to_a_tool_selects_the_permission() {
     if !has_node() {
         return;
     }
@@ -278,10 +279,11 @@ fn one_tool_call_is_enough_for_an_agent_with_one_tool() {
         let (server, mut client) = agent(behaviour);
         client.configure(&json!({ "tools": { "max_tool_calls": 1 } }));
         let id = client.generate(&["servlet-import"]);
-        // The permission of `edit` is asked after its turn, and that of the other behaviours in it.
+        // The behaviour `edit` causes a question after the turn, and the other behaviours cause a question during the
+        // turn.
         client.approve(true);
         if behaviour == "named" {
-            // The tool of this agent has no diff, so its change is a question of its own.
+            // The tool of this agent has no diff, so the server asks a second question, about the change.
             client.approve(true);
         }
         let (_, response) = client.run(id);
@@ -310,7 +312,7 @@ fn updates_before_the_session_and_after_the_turn_and_text_before_messages_do_no_
 }
 
 #[test]
-fn silence_rejects_a_permission_once() {
+fn a_question_without_an_answer_selects_the_option_reject_once() {
     if !has_node() {
         return;
     }

@@ -1,4 +1,5 @@
-//! Approvals of the changes of an agent: they are only for the shown changes, and an agent cannot evade them.
+//! Approvals of the changes of an agent. An approval applies only to the change that was shown, and an agent cannot
+//! change the workspace without an approval.
 
 use std::thread;
 use std::time::Duration;
@@ -17,7 +18,7 @@ fn memory(server: &Server) -> u64 {
 }
 
 #[test]
-fn the_change_of_a_tool_that_is_allowed_by_its_own_name_needs_an_approval() {
+fn the_change_of_a_tool_that_is_allowed_by_name_needs_an_approval() {
     if !has_node() {
         return;
     }
@@ -34,7 +35,7 @@ fn the_change_of_a_tool_that_is_allowed_by_its_own_name_needs_an_approval() {
 }
 
 #[test]
-fn a_change_that_was_not_shown_with_its_question_is_asked_again() {
+fn a_change_that_the_question_did_not_show_causes_a_second_question() {
     if !has_node() {
         return;
     }
@@ -98,7 +99,7 @@ fn an_update_between_two_turns_belongs_to_neither() {
 }
 
 #[test]
-fn the_contents_that_an_agent_writes_one_after_the_other_are_not_kept() {
+fn contents_that_an_agent_overwrites_do_not_stay_in_memory() {
     if !has_node() {
         return;
     }
@@ -113,7 +114,7 @@ fn the_contents_that_an_agent_writes_one_after_the_other_are_not_kept() {
 }
 
 #[test]
-fn the_changes_of_a_turn_are_read_one_after_the_other() {
+fn the_changed_files_of_a_turn_are_not_all_in_memory_at_once() {
     if !has_node() {
         return;
     }

@@ -1,4 +1,4 @@
-//! The private copy of an agent: each change in it is seen, and no change of it damages files of the user.
+//! The private copy of an agent: the server sees each change in the copy, and no change damages the files of the user.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::harness::{
     summary, temporary,
 };
 
-/// Returns the content of all files below a folder, by their paths.
+/// Returns the path and the content of each file below a folder.
 fn snapshot(root: &Path) -> Vec<(PathBuf, String)> {
     let mut files = Vec::new();
     for entry in fs::read_dir(root).unwrap() {
@@ -66,7 +66,7 @@ fn new_files_in_excluded_folders_are_named_and_removed_and_the_files_of_the_user
         assert_eq!(is_named, is_first, "{notifications:#?}");
         assert_eq!(snapshot(&server.workspace()), before);
     }
-    // The files of the user were not copied, and the files of the first request were removed before the second.
+    // The files of the user were not copied, and the files of the first request were removed before the second request.
     assert_eq!(log(&server).matches("present 0").count(), 2, "{}", log(&server));
 }
 
@@ -105,7 +105,7 @@ fn a_write_request_for_an_excluded_file_is_refused_without_a_question() {
 }
 
 #[test]
-fn something_else_in_the_place_of_a_file_is_refused_and_the_copy_is_restored() {
+fn a_link_pipe_or_folder_in_the_place_of_a_file_is_refused_and_the_copy_is_restored() {
     if !has_node() {
         return;
     }

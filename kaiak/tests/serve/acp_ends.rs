@@ -68,7 +68,8 @@ fn an_agent_that_does_not_start_is_ended_before_its_copy_is_removed() {
     assert_eq!(copies(&server), 0);
 }
 
-/// Both messages arrive together, so that the second request waits for the end of the first.
+/// The cancellation and the second request arrive together, so that the second request waits for the end of the first
+/// request.
 #[test]
 fn a_request_that_follows_a_cancelled_start_runs_in_a_session_that_exists() {
     if !has_node() {
@@ -121,7 +122,8 @@ fn a_forced_deletion_cancels_the_turn_and_every_open_permission() {
     assert!(log.contains("session/cancel") && log.contains(r#"permission {"outcome":"cancelled"}"#), "{log}");
 }
 
-/// The time of an open question does not count. So the agent requests the permission only after its turn was cancelled.
+/// The time of an open question does not count as processing time. So the agent requests the permission only after its
+/// turn was cancelled.
 #[test]
 fn a_timeout_is_answered_with_32013_and_cancels_the_turn_and_a_late_permission() {
     if !has_node() {
@@ -146,7 +148,7 @@ fn a_timeout_is_answered_with_32013_and_cancels_the_turn_and_a_late_permission()
 
 /// The agent sends updates faster than the server handles them.
 #[test]
-fn an_agent_that_floods_does_not_delay_the_end_of_the_time() {
+fn an_agent_that_sends_updates_without_a_pause_does_not_delay_the_timeout() {
     if !has_node() {
         return;
     }
@@ -160,7 +162,7 @@ fn an_agent_that_floods_does_not_delay_the_end_of_the_time() {
 }
 
 #[test]
-fn a_signal_answers_a_request_whose_agent_does_not_stop() {
+fn a_request_whose_agent_does_not_stop_is_answered_after_sigterm() {
     if !has_node() {
         return;
     }

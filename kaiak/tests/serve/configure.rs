@@ -137,7 +137,7 @@ fn an_invalid_value_is_answered_with_32014_and_changes_nothing() {
             "permissions.tool_permissions.read_file",
         ),
     ] {
-        // A valid member before the invalid one must have no effect either.
+        // If one member is invalid, a valid member must have no effect either.
         let mut configuration = configuration;
         configuration["model"]["model"] = json!("never applied");
         let response = configure(&mut client, &configuration);

@@ -1,4 +1,4 @@
-//! After each end of a run, no lock, process, file or descriptor is left.
+//! A run of `kaiak/generate_fix` leaves no lock, process, file or descriptor, however the run ends.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::harness::{Client, Server, command, fix, folder, has_node, listen, scripted, temporary, wait_until};
 
-/// Number of runs at the same time.
+/// The number of runs at the same time.
 const AT_A_TIME: usize = 4;
 
 /// Returns the number of runs: 200 if `PORTWAY_FULL` is `1`, and 40 otherwise. Each of the four ends of [`run`] occurs
@@ -56,7 +56,7 @@ fn agent_server() -> Server {
     server
 }
 
-/// Starts a run, whose question is then open.
+/// Starts a run, and waits for its question. Returns the client, the id of the request, and the question.
 fn begin(server: &Server, session: &str) -> (Client, u64, serde_json::Value) {
     let mut client = server.connect();
     let id = client.command("kaiak/generate_fix", &fix(session, &["any"]));
@@ -64,7 +64,7 @@ fn begin(server: &Server, session: &str) -> (Client, u64, serde_json::Value) {
     (client, id, question)
 }
 
-/// Deletes a session. Waits until its request has ended.
+/// Waits until the request of a session has ended, and deletes the session.
 fn delete(server: &Server, session: &str) {
     let mut client = server.connect();
     wait_until(|| {
@@ -110,11 +110,12 @@ fn each_end_of_a_run_leaves_no_lock_no_process_no_file_and_no_descriptor() {
     }
     let server = agent_server();
     let runs = runs();
-    // After one run, the server has the descriptors that it keeps.
+    // After one run, the server has opened the descriptors that it keeps open.
     run(&server, runs, &mut Vec::new());
     wait_until(|| children(&server).is_empty());
     let before = descriptors(&server);
-    // The runs whose agent is killed look for the new process, so they run one after the other.
+    // A run that kills its agent finds the agent as the only new process, so the runs of this kind follow one after the
+    // other.
     let mut agents = Vec::new();
     (0..runs).filter(|number| number % 4 == 2).for_each(|number| run(&server, number, &mut agents));
     std::thread::scope(|threads| {

@@ -1,4 +1,5 @@
-//! The example agent of npm `@agentclientprotocol/sdk`, which `npm ci` installs in the root of the repository.
+//! The example agent of the npm package `@agentclientprotocol/sdk`, which `npm ci` installs in the root of the
+//! repository.
 
 use std::path::{Path, PathBuf};
 
@@ -50,7 +51,7 @@ fn the_example_agent_asks_once_and_reports_both_of_its_tools() {
 }
 
 #[test]
-fn silence_denies_the_edit_of_the_example_agent() {
+fn a_question_without_an_answer_denies_the_edit_of_the_example_agent() {
     let Some(path) = installed() else { return };
     let (server, mut client) = agent(&path, &["--interaction-timeout", "1"]);
     let id = client.generate(&["any"]);

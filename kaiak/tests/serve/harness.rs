@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// The longest wait for one message. The machine of the tests may be busy.
+/// The longest wait for one message. It is long, because the machine of the tests may be busy.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) const SESSION: &str = "550e8400-e29b-41d4-a716-446655440000";
@@ -88,7 +88,7 @@ pub(crate) fn stdio_with(arguments: &[&str]) -> (Server, Client) {
     start(folder, command)
 }
 
-/// Starts a command on its standard streams.
+/// Starts a command, and connects a client to its standard streams.
 pub(crate) fn start(folder: TempDir, mut command: Command) -> (Server, Client) {
     let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let (stdin, stdout): (ChildStdin, _) = (process.stdin.take().unwrap(), process.stdout.take().unwrap());
@@ -110,7 +110,7 @@ pub(crate) fn socket_with(arguments: &[&str]) -> Server {
     listen(folder, command, path)
 }
 
-/// Starts a command that listens on a socket.
+/// Starts a command, and waits until it listens on the socket `path`.
 pub(crate) fn listen(folder: TempDir, mut command: Command, path: PathBuf) -> Server {
     let process = command.stdin(Stdio::null()).spawn().unwrap();
     let server = Server { process, folder, socket: Some(path) };
@@ -304,7 +304,7 @@ impl Client {
         }
     }
 
-    /// Runs a command to its response.
+    /// Sends a command. Returns the response.
     pub(crate) fn call(&mut self, command: &str, argument: &Value) -> Value {
         let id = self.command(command, argument);
         self.response(id)
@@ -408,8 +408,8 @@ pub(crate) fn has_node() -> bool {
     is_available(Command::new("node").arg("--version").output().is_ok(), "`node` is not in PATH")
 }
 
-/// Returns `is_found`, and prints `reason` if it is false. With `KAIAK_NEEDS_PROGRAMS`, which `cargo xtask test --only
-/// kaiak` sets, the test fails instead.
+/// Returns `is_found`. If `is_found` is false, prints `reason`. If the variable `KAIAK_NEEDS_PROGRAMS` is set, as by
+/// `cargo xtask test --only kaiak`, the test fails instead.
 pub(crate) fn is_available(is_found: bool, reason: &str) -> bool {
     assert!(is_found || std::env::var_os("KAIAK_NEEDS_PROGRAMS").is_none(), "{reason}");
     if !is_found {

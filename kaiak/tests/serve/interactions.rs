@@ -136,7 +136,7 @@ fn an_answer_without_the_id_of_a_question_is_answered_with_32602() {
 }
 
 #[test]
-fn k26_silence_denies_and_sends_interaction_timeout_and_a_late_answer_gets_32010() {
+fn k26_an_unanswered_question_is_denied_and_sends_interaction_timeout_and_a_late_answer_gets_32010() {
     let (server, mut client) = stdio_with_file_and(&["--interaction-timeout", "1"]);
     let id = client.generate(&["servlet-import"]);
     let question = client.notification("user_interaction");
@@ -192,7 +192,8 @@ fn a_client_that_vanishes_while_its_question_is_open_releases_the_session() {
     let question = gone.notification("user_interaction");
     drop(gone);
     let mut client = server.connect();
-    // The link of the first client has its grace, so the session may still be in use.
+    // The server waits for a grace period before it ends the request of the first client, so the session may still be
+    // in use.
     let deleted = loop {
         let response = client.call("kaiak/delete_session", &json!({ "session_id": SESSION }));
         if response["error"]["code"] != -32016 {
@@ -212,7 +213,7 @@ fn an_answer_after_the_client_has_left_is_not_applied() {
         let (mut gone, mut other) = (server.connect(), server.connect());
         gone.generate(&["servlet-import"]);
         let question = gone.notification("user_interaction");
-        // Without a wait, the answer arrives within the grace of the link.
+        // The test does not wait, so the answer arrives within the grace period of the link.
         if is_half_closed {
             gone.shut_down_writing();
         } else {

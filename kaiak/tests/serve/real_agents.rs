@@ -69,7 +69,7 @@ fn run_agent(agent: Agent, agents: &Path, model: &Model, options: &[&str]) -> (S
     (server, client)
 }
 
-/// Runs a request to its end, and answers its question. With `None`, leaves the question unanswered.
+/// Runs a request to its end, and answers its question. If `approved` is `None`, leaves the question unanswered.
 fn run(agent: Agent, agents: &Path, approved: Option<bool>) -> (Server, Vec<Value>, Value) {
     let model = model();
     let options: &[&str] = if approved.is_none() { &["--interaction-timeout", "2"] } else { &[] };
@@ -88,14 +88,14 @@ fn an_approved_edit_changes_the_file(agent: Agent) {
     let Some(agents) = installed() else { return };
     let (server, notifications, _) = run(agent, &agents, Some(true));
     assert_eq!(server.read("src/A.java"), FIXED_JAVA_FILE, "{notifications:#?}");
-    assert_eq!(contents(&notifications, "user_interaction").len(), 0, "the edit is asked once");
+    assert_eq!(contents(&notifications, "user_interaction").len(), 0, "the edit must cause no further question");
     let summary = contents(&notifications, "system").last().unwrap()["message"].clone();
     assert_eq!(summary, "1 of 1 incidents fixed, 0 not fixed", "{notifications:#?}");
     let texts = contents(&notifications, "ai_response");
     assert!(texts.last().unwrap()["text"].as_str().unwrap().contains("The import is replaced."), "{texts:?}");
 }
 
-fn a_denied_edit_and_silence_leave_every_byte(agent: Agent) {
+fn a_denied_edit_and_an_unanswered_question_leave_every_byte(agent: Agent) {
     let Some(agents) = installed() else { return };
     for answer in [Some(false), None] {
         let (server, notifications, _) = run(agent, &agents, answer);
@@ -128,8 +128,8 @@ fn gemini_changes_the_file_after_an_approval() {
 }
 
 #[test]
-fn gemini_changes_nothing_after_a_denial_and_after_silence() {
-    a_denied_edit_and_silence_leave_every_byte(Agent::Gemini);
+fn gemini_changes_nothing_after_a_denial_and_without_an_answer() {
+    a_denied_edit_and_an_unanswered_question_leave_every_byte(Agent::Gemini);
 }
 
 #[test]
@@ -143,8 +143,8 @@ fn qwen_changes_the_file_after_an_approval() {
 }
 
 #[test]
-fn qwen_changes_nothing_after_a_denial_and_after_silence() {
-    a_denied_edit_and_silence_leave_every_byte(Agent::Qwen);
+fn qwen_changes_nothing_after_a_denial_and_without_an_answer() {
+    a_denied_edit_and_an_unanswered_question_leave_every_byte(Agent::Qwen);
 }
 
 #[test]

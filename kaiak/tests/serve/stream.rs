@@ -10,7 +10,8 @@ fn keys(value: &Value) -> Vec<&str> {
     value.as_object().unwrap().keys().map(String::as_str).collect()
 }
 
-/// Runs a request whose notifications have each kind that rules can cause. Returns all messages up to the response.
+/// Runs a request that causes each kind of notification that the backend `rules` sends. Returns all messages up to the
+/// response.
 fn messages() -> (Vec<Value>, Value) {
     let (_server, mut client) = stdio_with_file();
     let id = client.generate(&["by-hand", "servlet-import"]);
@@ -23,7 +24,7 @@ fn messages() -> (Vec<Value>, Value) {
     // `wait_for` has taken the question out of the order.
     notifications.insert(number(&question) - 1, question);
     for (index, notification) in notifications.iter().enumerate() {
-        assert_eq!(number(notification), index + 1, "the messages are in the order of their numbers");
+        assert_eq!(number(notification), index + 1, "the messages must be in the order of their numbers");
     }
     (notifications, response)
 }
@@ -117,7 +118,7 @@ fn k24_a_proposal_has_a_unified_diff() {
 fn k27_progress_arrives_before_the_response_and_while_the_request_waits() {
     let (_server, mut client) = stdio_with_file();
     let id = client.generate(&["servlet-import"]);
-    // The request waits for an answer, and its first notifications are here.
+    // The request waits for an answer, and its first notification has arrived.
     let progress = client.notification("progress");
     assert_eq!(progress["percentage"], 0);
     client.approve(true);

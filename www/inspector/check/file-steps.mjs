@@ -49,7 +49,7 @@ export const fileSteps = [
       ]);
       assert.deepEqual(await faulty(page), []);
       const rows = await page.rows();
-      assert.ok(rows.at(-2).elapsed > 1_000_000, "aria2 delays the answer to a wrong token");
+      assert.ok(rows.at(-2).elapsed > 1_000_000, "aria2 must delay the answer to a wrong token");
       assert.ok(rows.filter(({ kind }) => kind === "request").every(areAnswered));
       assert.doesNotMatch((await page.export("jsonl")).text, /s3cret|token:wrong/);
     }),

@@ -15,7 +15,7 @@ const MARKUP = `<img src=x onerror="document.title='broken'"><script>document.ti
 
 /**
  * Runs a script with phases in the page. In each phase, the longest time between two frames must be within the limit.
- * So no task of the page takes longer. Prints the longest time of each phase.
+ * So no task of the page takes longer than the limit. Prints the longest time of each phase.
  */
 export async function assertSmooth(page, what, script) {
   const runs = [];

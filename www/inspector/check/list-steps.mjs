@@ -39,7 +39,7 @@ export const listSteps = [
   ],
 
   [
-    "the filter for text shows the rows that contain the text in any case, whichever of its characters are rare",
+    "the filter for text shows the rows that contain the text in any case, with rare and frequent characters",
     async (page) => {
       const words = [
         "Portway-Needle",
@@ -308,7 +308,7 @@ export const listSteps = [
   ],
 
   [
-    "a table that does not have all rows counts the others",
+    "a table with too many rows counts the rows that it does not show",
     async (page) => {
       const requests = Array.from({ length: 205 }, (_, id) => `{"jsonrpc":"2.0","id":${id},"method":"m${id}"}`);
       const responses = Array.from({ length: 203 }, (_, id) => `{"jsonrpc":"2.0","id":"x${id}","result":0}`);

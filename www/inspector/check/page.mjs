@@ -150,7 +150,7 @@ export class InspectorPage {
       } catch (error) {
         return error.name;
       }
-      // A click on a link can load another page. The member is then undefined.
+      // A click on a link can load another page. Then `window.isClicked` is undefined.
       return this.run(`return window.isClicked !== false || "the click reached another element"`);
     });
   }

@@ -1,5 +1,5 @@
-// The servers of `../check.mjs`. One serves the page with its content security policy, and stores the reported
-// violations. The others are JSON-RPC servers over WebSockets.
+// The servers of `../check.mjs`. `startPageServer` serves the page with its content security policy, and stores the
+// reported violations. `PeerServer` is a JSON-RPC server over WebSockets.
 import { once } from "node:events";
 import { createReadStream } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -7,7 +7,7 @@ import { visible } from "./format";
 import { membersOf } from "./snippets";
 import { paneStyles } from "./styles";
 
-/** The maximum number of findings that are listed. A last line counts the others. */
+/** The maximum number of findings that are listed. A last line counts the findings that are not listed. */
 const MAX_FINDINGS = 5;
 
 /** Edits a message as text, and sends this text as it is. So an invalid message can be sent, too. */

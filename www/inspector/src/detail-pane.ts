@@ -23,7 +23,7 @@ const MODES = [
 const SIDE_BY_SIDE = 520;
 /** The same width if the inspector is inside another page. There, the pane is low. */
 const SIDE_BY_SIDE_EMBEDDED = 360;
-/** The maximum number of messages of a batch that are listed. A last row counts the others. */
+/** The maximum number of messages of a batch that are listed. A last row counts the messages that are not listed. */
 const MAX_ITEMS = 200;
 
 /** Shows the selected message with its other half: the response of a request, or the request of a response. */

@@ -62,5 +62,5 @@ export function visible(text: string): string {
 // The joiners U+200C and U+200D are part of emoji and of some scripts.
 const INVISIBLE = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
-/** The characters that CodeMirror must show as dots, in addition to those that it shows so by default. */
+/** The characters that CodeMirror must show as dots, in addition to those that CodeMirror shows as dots by default. */
 export const INVISIBLE_IN_EDITOR = /[\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;

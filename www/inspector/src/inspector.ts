@@ -19,7 +19,7 @@ const DEFAULT_SIZES = { links: 290, detail: 600, strip: 190 };
 const MIN_SIZES = { links: 220, list: 320, detail: 280, strip: 90, work: 200 };
 /** The height of the header, in pixels. */
 const HEADER = 46;
-/** If the window is narrower, in pixels, one pane is shown at a time. */
+/** If the window is narrower than this number of pixels, one pane is shown at a time. */
 const NARROW = 900;
 
 const PANES = ["links", "list", "detail", "strip"] as const;

@@ -144,7 +144,7 @@ class ListTools extends LitElement {
     `;
   }
 
-  /** Returns one line, which has the fields that are used most. A button shows the others. */
+  /** Returns one line, which has the fields that are used most. A button shows the other fields. */
   #low() {
     const { tab, method, id, errorsOnly, invalidOnly, pendingOnly } = this.context.model.filter.value;
     const others = [method, id, errorsOnly, invalidOnly, pendingOnly].filter(Boolean).length;

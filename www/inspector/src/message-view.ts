@@ -17,7 +17,7 @@ export type Mode = "tree" | "formatted" | "exact" | "hex";
 const SLICE_MS = 12;
 /** A text of at least this length, in UTF-16 units, is masked in one turn, and validated in another. */
 const LONG = 500_000;
-/** The maximum number of findings that are listed. A last line counts the others. */
+/** The maximum number of findings that are listed. A last line counts the findings that are not listed. */
 const MAX_FINDINGS = 50;
 
 /** A text of a message, and its form on the page. */

@@ -160,7 +160,7 @@ export class Model {
     const isSummaryDue = this.#isSummaryDue;
     const isListDue = !isSummaryDue && start - this.#drawnAt >= QUEUED_DRAW_MS;
     const takeMs = isSummaryDue || isListDue ? TAKE_DRAWN_MS : TAKE_MS;
-    // A hidden page runs few timers, and draws nothing, so it takes everything at once.
+    // A hidden page runs few timers, and draws nothing, so it takes all queued records at once.
     const deadline = document.hidden ? Number.POSITIVE_INFINITY : start + takeMs;
     do {
       this.#store(this.#nextRecords());

@@ -13,7 +13,7 @@ import { tabList } from "./tabs";
 const STORAGE_KEY = "portway-inspector-panel";
 const DEFAULT_SIZES = { detail: 510, calls: 335 };
 const MIN_SIZES = { list: 330, detail: 260, calls: 220 };
-/** If the panel is narrower, in pixels, one pane is shown at a time. */
+/** If the panel is narrower than this number of pixels, one pane is shown at a time. */
 const NARROW = 960;
 /** The time in milliseconds for which a notice is shown. */
 const NOTICE_MS = 4000;

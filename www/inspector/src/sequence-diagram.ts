@@ -181,7 +181,7 @@ class SequenceDiagram extends LitElement {
     </svg></div>`;
   }
 
-  /** States which rows and links are drawn, if some are not. */
+  /** If some rows or links are not drawn, shows how many are drawn, and lets the user choose the drawn links. */
   #note(rowCount: number, linkCount: number, drawnCount: number, group: number) {
     const total = this.context.model.totals().shown;
     if (rowCount === total && linkCount <= MAX_LINKS) return nothing;

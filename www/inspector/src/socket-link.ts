@@ -20,7 +20,7 @@ export interface OwnLink {
 export interface SocketOptions {
   readonly url: string;
   readonly protocols: readonly string[];
-  /** The texts that precede all others on each connection. */
+  /** The texts that are sent first on each connection. */
   readonly first: readonly string[];
   readonly reconnect: boolean;
 }
@@ -38,7 +38,7 @@ export interface SocketPlatform {
 const POLICY: ReconnectOptions = { base: 500, cap: 4000, jitter: (delay) => delay };
 /** The time in milliseconds after which an attempt to connect fails. */
 const CONNECT_TIMEOUT_MS = 10_000;
-/** If the browser holds more unsent bytes of a connection, no further message is sent. */
+/** If the browser holds more unsent bytes of a connection than this number, no further message is sent. */
 const MAX_UNSENT_BYTES = 16 * 1024 * 1024;
 
 export const browserPlatform: SocketPlatform = {

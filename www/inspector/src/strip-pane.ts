@@ -12,7 +12,7 @@ import { tabList } from "./tabs";
 
 type View = "pending" | "unmatched" | "methods" | "sequence" | "links";
 
-/** The maximum number of rows of a table. A last row counts the others. */
+/** The maximum number of rows of a table. A last row counts the rows that are not shown. */
 const MAX_ROWS = 200;
 /** The maximum number of responses that are counted for this last row. */
 const MAX_COUNTED = 10_000;

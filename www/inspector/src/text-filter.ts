@@ -6,9 +6,9 @@ import { Store } from "../../src/store";
 
 /** The time in milliseconds that a search may take in one turn. The rest of a frame is for its drawing. */
 const SLICE_MS = 12;
-/** With fewer matches, the matches of dropped rows are not removed. */
+/** If there are fewer matches than this number, the matches of dropped rows are not removed. */
 const MIN_PRUNED = 10_000;
-/** The number of texts from which the rarest character of a substring is chosen, at least. */
+/** The minimum number of texts from which the rarest character of a substring is chosen. */
 const SAMPLES = 64;
 /** The length of the beginning of each of these texts, in UTF-16 units. */
 const SAMPLE_LENGTH = 2048;
@@ -106,7 +106,10 @@ export class TextFilter {
     this.#pruneAt = Math.max(MIN_PRUNED, 2 * this.#matches.length);
   }
 
-  /** Tests rows until the time of the slice has passed. The first slice runs at once, so that a short list is ready. */
+  /**
+   * Tests rows until the time of the slice has passed. The first slice runs at once, so that the result for a short
+   * list is ready when this function returns.
+   */
   #searchSlice(searched: string, substring: SubstringMatcher, seqs: ArrayLike<number>, from: number): void {
     // Another search has begun.
     if (substring !== this.#substring) return;

@@ -2,7 +2,7 @@
 const MAX_LENGTH = 5000;
 /** The maximum number of items of a collection, or of members of an object, that are written. */
 const MAX_ITEMS = 50;
-/** The maximum number of objects inside each other that are written. */
+/** The maximum nesting of the objects that are written. */
 const MAX_DEPTH = 4;
 
 /** Returns the arguments of a console call as one text. Replaces placeholders such as `%s`. */

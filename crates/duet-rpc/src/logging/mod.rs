@@ -106,8 +106,8 @@ impl Log {
 /// is not regular is refused: a FIFO could block the daemon, and a write to a device could have any effect. A file with
 /// several hard links is refused, too: another user could have created a link to a file of this user at this path.
 fn open_file(path: &Path) -> io::Result<File> {
-    // The file is checked before it is opened, since opening a device may have effects. If the path is a symbolic link
-    // to standard input or output, the error mentions the stream and not the link: the stream is the better reason.
+    // The file is checked before it is opened, since opening a device may have effects. For a symbolic link to standard
+    // input or output, such as `/dev/stdout`, the error mentions the stream and not the link.
     if let Ok(not_followed) = path.symlink_metadata() {
         expect_log(&path.metadata().ok().filter(is_of_protocol).unwrap_or(not_followed))?;
     }

@@ -1,5 +1,5 @@
-//! The header Content-Type: one media type and one charset are accepted, in every form. Any other media type or charset
-//! is refused with a reason.
+//! The header Content-Type: one media type and one charset are accepted, in every spelling. Any other media type or
+//! charset is refused with a reason.
 
 use crate::daemon::Daemon;
 use crate::frames::{request, with_header};
@@ -13,7 +13,7 @@ fn typed(content_type: &str, body: &str, is_type_first: bool) -> Vec<u8> {
 }
 
 #[test]
-fn the_content_type_is_accepted_in_every_form() {
+fn the_content_type_is_accepted_in_every_spelling() {
     let mut daemon = Daemon::start(&[]);
     for content_type in [
         "application/vscode-jsonrpc; charset=utf-8",

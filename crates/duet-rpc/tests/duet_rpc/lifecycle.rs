@@ -158,7 +158,7 @@ fn unread_answers_do_not_prevent_the_exit() {
     daemon.signal("TERM");
     let (code, at) = daemon.wait_for_exit_unread();
     assert_eq!(code, Some(0));
-    // The daemon exits only after its shutdown timeout of 1.2 s, in which the client could still read the answers.
+    // The daemon waits for its shutdown timeout of 1.2 s, so that the client can read the answers. Then it exits.
     let took = at.saturating_duration_since(trigger);
     assert!(took > GRACE / 2 && took < GRACE, "{took:?}");
 }

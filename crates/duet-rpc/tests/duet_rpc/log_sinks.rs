@@ -290,7 +290,7 @@ fn nothing_is_logged_if_standard_error_is_standard_output() {
     let folder = Folder::new();
     let requests = [frame(request(1, "nope")), frame(request(2, "version"))].concat();
     for kind in ["pipe", "file", "inetd"] {
-        // The log file `/dev/stdout` is refused. In its place, the daemon would log to standard error.
+        // The daemon refuses the log file `/dev/stdout`, and would use standard error instead.
         for log in ["", "/dev/stdout"] {
             let mut command = program();
             command.args(["rpc", "--log-level", "debug"]).env("DUET_RPC_LOG", log);

@@ -35,8 +35,8 @@ pub(crate) const TIMED_OUT: u8 = 4;
 /// Exit code if the connection was lost, or the answer cannot be read.
 pub(crate) const PEER_LOST: u8 = 5;
 
-/// Extra time after the timeout. If this process was suspended during the timeout, a response may have arrived that the
-/// process has not read yet.
+/// Extra time after the timeout. If this process was suspended during the timeout, a response may have arrived, but the
+/// process has not read it yet.
 const FINAL_READ: Duration = Duration::from_millis(20);
 
 /// Maximum time in which the peer must read a notification. This limit applies if the timeout is disabled, or is longer

@@ -48,7 +48,7 @@ impl Reporter {
         let _ = self.detected.set(framing);
     }
 
-    /// Returns whether the peer certainly uses the named framing, or the detected framing.
+    /// Returns whether a message has shown that the peer uses the named or the detected framing.
     pub(super) fn is_framing_certain(&self) -> bool {
         self.detected().is_some() || self.has_message.load(Ordering::Relaxed)
     }

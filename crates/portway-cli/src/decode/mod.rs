@@ -205,7 +205,7 @@ impl StreamState {
     }
 }
 
-/// Decodes bytes and writes an event for each message, error and run of other bytes.
+/// Decodes bytes. Writes an event for each message, for each error, and for each run of bytes outside messages.
 fn decode(
     decoder: &mut FrameDecoder,
     bytes: &mut &[u8],

@@ -84,7 +84,7 @@ enum Direction {
 #[derive(Debug)]
 struct Link {
     /// The records `open` that are in the history, and the last one that was dropped. A link that reconnects has
-    /// several.
+    /// several records `open`.
     opens: VecDeque<Opened>,
     /// The position of the link in the order of all links.
     number: u64,
@@ -200,7 +200,7 @@ impl State {
             if let Some(link) = self.links.get_mut(&link) {
                 link.dropped.add(direction, count);
             } else {
-                // The link was removed with its `close`, and this record came later.
+                // This record came after the record `close`, with which the link was removed.
                 self.forgotten.add(direction, count);
                 self.forgotten_link = Some(Arc::clone(&link));
             }

@@ -49,7 +49,7 @@ impl Page {
         let without_document = || failure(format!("{name} must contain index.html"));
         let folder = Path::new(folder);
         fs::read_dir(folder).map_err(unreadable)?;
-        // A folder without this file is not read: it may be large, for example a home folder.
+        // A folder without `index.html` is not read: the folder may be large, for example a home folder.
         if !folder.join("index.html").try_exists().map_err(unreadable)? {
             return Err(without_document());
         }

@@ -42,7 +42,7 @@ pub(super) struct Site {
     pub(super) page: Page,
     pub(super) files: Vec<OpenedFile>,
     pub(super) history: Arc<History>,
-    /// The command, for people: `portway tap` or `portway inspect`.
+    /// The name of the command that the page shows: `portway tap` or `portway inspect`.
     pub(super) command: &'static str,
 }
 
@@ -64,7 +64,7 @@ struct Shared {
     silent: Silent,
 }
 
-/// The connections without a complete request, in the order of their beginning.
+/// The connections without a complete request, in the order in which they were accepted.
 #[derive(Debug, Default)]
 struct Silent(Mutex<BTreeMap<u64, Arc<Notify>>>);
 
@@ -163,7 +163,7 @@ impl Shared {
             // The responses have messages of programs, which must not stay in a cache.
             (header::CACHE_CONTROL, "no-store"),
             (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-            // The address has the token.
+            // The address has the token, which other sites must not receive.
             (header::REFERRER_POLICY, "no-referrer"),
             (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
             (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),

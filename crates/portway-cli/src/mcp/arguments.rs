@@ -152,8 +152,8 @@ impl Action {
         }
     }
 
-    /// Returns whether the words of the action have the usual form. A name does not look like JSON, and the arguments
-    /// do.
+    /// Returns whether the words of the action have the usual form: the name does not look like JSON, and the arguments
+    /// look like JSON.
     fn is_plausible(&self) -> bool {
         let (name, arguments) = match self {
             Self::List => return true,
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn other_arguments_are_an_error_that_says_what_to_write() {
+    fn invalid_arguments_are_an_error_that_says_what_to_write() {
         for (before, after, expected) in [
             ("", "server", "must end with an action"),
             ("", "list", "must end with an action"),

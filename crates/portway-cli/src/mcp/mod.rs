@@ -32,10 +32,11 @@ use crate::output::{Failure, USAGE_OR_IO_FAILED, print_message};
 use crate::params;
 use crate::program::UNREACHABLE;
 
-/// The timeout of the handshake's request `initialize`, which is a year. The timeout of the command is shorter.
+/// The timeout of the request `initialize`: a year, because the timeout of the command limits the whole handshake.
 const NO_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// The part of the timeout of the handshake after which a silent server receives `initialize`.
+/// A server that has not answered `server/discover` receives `initialize` after the timeout of the handshake, divided
+/// by this number.
 const DISCOVER_PART: u32 = 2;
 
 /// Maximum time for the response to `server/discover`.

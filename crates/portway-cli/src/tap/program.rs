@@ -1,4 +1,5 @@
-//! `portway tap -- PROGRAM`: passes standard input and output of this process to a program.
+//! `portway tap -- PROGRAM`: passes the standard input of this process to a program, and the output of the program to
+//! standard output.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -21,7 +22,7 @@ use crate::limits::{LINK_GRACE, PROGRAM_OUTPUT_GRACE};
 use crate::output::Failure;
 use crate::program::{self, UNREACHABLE};
 
-/// The interval between two checks whether the output of an exited program still passes.
+/// The interval between two checks whether more output of an exited program has arrived.
 const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Runs the program until it exits, or until a signal arrives.
@@ -34,7 +35,7 @@ pub(super) async fn run(arguments: &TapArguments, taps: &Taps, signals: &mut Sig
     let stdin = ProgramInput(Arc::new(Mutex::new(Some(File::from(stdin.into_owned_fd().map_err(failure)?)))));
     let stdout = File::from(stdout.into_owned_fd().map_err(failure)?);
     let mut tree = ChildTree::new(child);
-    // The arguments may contain secrets.
+    // The arguments may contain secrets, so the name of the link is the program without its arguments.
     let name = arguments.program.first().map(|name| name.to_string_lossy()).unwrap_or_default();
     let copy = taps.open(&name, TapTransport::Stdio);
     let mut input = Some(pass_input(stdin.clone(), copy.stream(Direction::Sent)).map_err(failure)?);
@@ -101,8 +102,8 @@ fn status_code(status: ExitStatus) -> ExitCode {
 struct ProgramInput(Arc<Mutex<Option<File>>>);
 
 impl ProgramInput {
-    /// Closes the input. If a write still waits for the program to read, the input stays open, and a signal later ends
-    /// the program.
+    /// Closes the input. If a write to the program is blocked, the input stays open, and [`ChildTree::end`] ends the
+    /// program by a signal.
     fn close(&self) {
         match self.0.try_lock() {
             Ok(mut file) => *file = None,
@@ -131,8 +132,8 @@ fn pass_input(mut program: ProgramInput, mut copies: Copies) -> io::Result<onesh
         let end = pump::pass(&mut stdio::stdin(), &mut program, &mut copies, &Progress::default());
         let _ = sender.send(());
         if end == End::Unwritable {
-            // The program reads nothing more. Standard input is replaced by /dev/null, so that the writer of standard
-            // input gets an error, too.
+            // The program reads nothing more. Standard input is replaced by /dev/null, so that a program that writes to
+            // this input gets an error, too.
             let _ = null().and_then(|null| rustix::stdio::dup2_stdin(null).map_err(io::Error::from));
         }
     };

@@ -216,7 +216,7 @@ fn a_page_is_served_at_once_beside_300_silent_connections() -> Test {
 }
 
 #[test]
-fn connections_without_a_request_are_ended_so_that_others_are_served() -> Test {
+fn connections_without_a_request_are_ended_so_that_a_page_is_served() -> Test {
     let inspecting = Inspecting::start(&["inspect"])?;
     let mut silent = Vec::new();
     for _ in 0..MAX_CONNECTIONS {

@@ -68,7 +68,7 @@ fn a_page_reads_the_same_records_as_the_file_even_if_the_page_is_opened_later() 
     assert_eq!(inspecting.exit_code()?, Some(0));
     let records = crate::tap::records(&file)?;
     assert_eq!(records.len(), 2 + 2 * 102);
-    // The two directions are recorded by two threads, and each tap may record them in another order.
+    // Two threads record the two directions, so each tap may mix the records of both directions in its own order.
     for direction in ["sent", "received"] {
         let of = |records: &[Value]| -> Vec<Value> {
             records.iter().filter(|record| record["direction"] == direction).map(content).collect()

@@ -164,7 +164,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Waits for the next record. Returns `None` at the end of the response, after the line that reports it.
+    /// Waits for the next record. Returns `None` at the end of the response, after the line that reports the end.
     pub(crate) fn next(&mut self) -> Result<Option<Value>, Box<dyn Error>> {
         loop {
             if let Some(record) = self.lines.pop_front() {

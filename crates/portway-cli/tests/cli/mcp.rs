@@ -19,7 +19,7 @@ use crate::command::{Run, TEST_TIMEOUT, Test, feed, portway, run};
 /// The token that the command must never print.
 const TOKEN: &str = "correct-horse-battery";
 
-/// Answers by the method of each line. `reply MEMBER JSON` answers the request.
+/// A shell script of a server. The response depends on the method in the line. `reply MEMBER JSON` sends a response.
 const SERVER: &str = r#"
 log=$1
 reply() { printf '{"jsonrpc":"2.0","id":%s,"%s":%s}\n' "$id" "$1" "$2"; }
@@ -204,7 +204,7 @@ async fn verbose_names_the_era_and_progress_is_printed_on_request() -> Test {
     }
     let outcome = Server::legacy()?.run(&[], &["call", "steps"]).await?;
     assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""));
-    // Without a prompt in the list, the lists of the modern server are empty.
+    // If the modern server does not have the capability `prompts`, the command requests no list.
     let outcome = Server::new(MODERN.replace("prompts", "none").as_str(), "2")?.run(&[], &["list"]).await?;
     assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), ""));
     assert!(outcome.stderr.contains("offers no tools"), "{}", outcome.stderr);

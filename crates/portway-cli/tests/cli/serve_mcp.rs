@@ -47,7 +47,7 @@ impl Bridge {
         Ok((status, head.to_ascii_lowercase(), serde_json::from_str(body).unwrap_or_default()))
     }
 
-    /// Begins a session. Returns the header with its id, and its process.
+    /// Begins a session. Returns the headers of its further requests, and the id of its process.
     async fn begin(&self) -> Result<(String, String), Box<dyn std::error::Error>> {
         let (status, head, body) = self.send("Host: localhost\r\n", INITIALIZE).await?;
         assert_eq!(status, 200, "{body}");
@@ -112,7 +112,7 @@ async fn a_long_body_is_refused() -> Test {
 }
 
 #[tokio::test]
-async fn the_option_stands_alone() -> Test {
+async fn invalid_combinations_of_options_exit_with_2() -> Test {
     for arguments in [
         &["serve", "--mcp-http", "0", "--ws", "127.0.0.1:0", "--", "cat"][..],
         &["serve", "--mcp-http", "0", "--framing", "newline", "--", "cat"],

@@ -181,7 +181,7 @@ impl Flags {
     pub const HAS_TEXT: Self = Self(1 << 6);
     /// The text matches the text filter.
     pub const MATCHES_TEXT: Self = Self(1 << 7);
-    /// The row is a batch of notifications only.
+    /// The row is a batch that has only notifications.
     pub const ONLY_NOTIFICATIONS: Self = Self(1 << 8);
     /// The row is a batch with an error.
     pub const BATCH_ERROR: Self = Self(1 << 9);

@@ -4,8 +4,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 /// Returns the complete members of a text whose end is missing, as JSON. If the text ends within the value of a member,
-/// the result has an empty value of the same kind, or null for a number or a literal. If the text is a batch, the
-/// message within which it ends is completed in the same way. For text that is not JSON, the result is not JSON.
+/// the result has an empty value of the same kind, or null for a number or a literal. If the text is a batch, its last
+/// message is completed in the same way. For text that is not JSON, the result is not JSON.
 pub(super) fn complete(text: &str) -> String {
     let mut scan = Scan::default();
     for (index, byte) in text.bytes().enumerate() {

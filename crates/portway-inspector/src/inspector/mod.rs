@@ -160,8 +160,9 @@ impl Inspector {
     }
 
     /// Takes one of many records in, like [`take`](Self::take). After the last of them, call
-    /// [`add_missing_rows`](Self::add_missing_rows). Until then, the list lacks earlier rows that pass the filter only
-    /// since one of these records. To add these rows takes a time in proportion to the history.
+    /// [`add_missing_rows`](Self::add_missing_rows). Until then, the list may lack earlier rows that pass the filter
+    /// only because of these records. Adding such rows takes time in proportion to the size of the history, so it is
+    /// done once for all records.
     ///
     /// # Errors
     ///

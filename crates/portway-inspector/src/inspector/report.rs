@@ -276,8 +276,8 @@ impl Inspector {
         }
     }
 
-    /// Returns the previous requests of the same method on the same link. For a response, these are the requests before
-    /// the one that it answers.
+    /// Returns the previous requests of the same method on the same link. For a response, returns the requests before
+    /// the request that the response answers.
     fn earlier(&self, row: &Row) -> Vec<u64> {
         if !row.method.is_some() || !matches!(row.kind, Kind::Request | Kind::Result | Kind::Error) {
             return Vec::new();

@@ -72,7 +72,7 @@ pub fn is_text(id: &Id, wanted: &str) -> bool {
     }
 }
 
-/// Returns the id that has the same text and another type, if it has one: `1` for `"1"`, and the reverse.
+/// Returns the id that has the same text and another type, if such an id exists: `1` for `"1"`, and the reverse.
 #[must_use]
 pub fn other_type(id: &Id) -> Option<Id> {
     match id {

@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(methods.name(a), Some("a"));
         methods.release(a);
         assert_eq!([methods.name(a), methods.name(b), methods.name(MethodId::NONE)], [None, Some("b"), None]);
-        assert_eq!(methods.acquire("c"), a, "the number is used again");
+        assert_eq!(methods.acquire("c"), a, "the number must be used again");
         assert_eq!(methods.name(a), Some("c"));
     }
 

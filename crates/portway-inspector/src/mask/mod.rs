@@ -123,8 +123,8 @@ impl Scan<'_> {
         position + 1
     }
 
-    /// Handles a name or a value that begins at `position`. Returns the position after it. Of an array or object that
-    /// is not masked, only the opening bracket is handled.
+    /// Handles a name or a value that begins at `position`. Returns the position after it. If an array or object is not
+    /// masked, only its opening bracket is handled.
     fn value_or_name(&mut self, position: usize, byte: u8) -> usize {
         match self.open.last().copied() {
             Some(Open::Object { name_follows: true, .. }) if byte == b'"' => return self.name(position),

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 
 use crate::limits::MAX_SECRET_NAMES;
 
-/// A name with one of these endings is that of a secret, without any option. The name is compared in lower case,
-/// without hyphens and underscores.
+/// A member whose name has one of these endings is a secret by default, except for the `EXCEPTIONS`. The name is
+/// compared in lower case, without hyphens and underscores.
 const ENDINGS: [&str; 4] = ["password", "token", "secret", "authorization"];
 
 /// Names with one of the `ENDINGS` whose values are not secrets: tokens of progress in the Language Server Protocol and
@@ -21,7 +21,7 @@ pub struct SecretNames {
 }
 
 impl SecretNames {
-    /// Creates the usual names, with further names. In these, `*` stands for any characters, and case has no effect.
+    /// Creates the usual names, and adds `names`. In `names`, `*` stands for any characters, and case has no effect.
     pub fn new(names: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         let names = names.into_iter().map(|name| name.as_ref().to_lowercase().to_string());
         Self { names: names.filter(|name| !name.is_empty()).take(MAX_SECRET_NAMES).collect() }

@@ -89,8 +89,8 @@ impl List {
         *self = Self::default();
     }
 
-    /// Adds a row at the end, and before it the header of its bucket if the row is the first of its bucket. Buckets
-    /// and sequence numbers must ascend.
+    /// Adds a row at the end. If the row is the first of its bucket, adds the header of the bucket before the row.
+    /// Buckets and sequence numbers must ascend.
     pub fn push(&mut self, seq: u64, bucket: u8, height: u32, header_height: u32) {
         let Some(rows) = self.buckets.get_mut(usize::from(bucket)) else { return };
         rows.rows += 1;

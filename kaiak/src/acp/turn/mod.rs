@@ -30,7 +30,7 @@ pub(super) struct Turn<'a> {
     copy: &'a Arc<PrivateCopy>,
     workspace: &'a Arc<Workspace>,
     tools: Tools,
-    /// Files that the agent has read or written without a tool.
+    /// The number of requests for files that arrived while no tool was open.
     file_requests: u64,
     text: String,
     questions: Questions<'a, Answered>,
@@ -51,8 +51,8 @@ enum Approval {
 impl Approval {
     /// Returns the text of a file after this change. `text` is empty for a new file.
     ///
-    /// A client that has approved a diff has only seen its texts. So the diff changes these texts and nothing else, and
-    /// the diff of a new file changes no other file.
+    /// A client that has approved a diff has seen only its texts. So the diff changes only these texts, and the diff of
+    /// a new file does not change an existing file.
     fn applied_to(&self, text: &str) -> String {
         match self {
             Self::Content(content) => content.clone(),
@@ -118,7 +118,7 @@ impl<'a> Turn<'a> {
     ) -> Result<Option<TurnEnd>, Fault> {
         // Until the turn has ended without a fault, the state of the agent is unknown.
         *usable = false;
-        // These events belong to an earlier turn, or to no turn.
+        // The queued events belong to an earlier turn, or to no turn.
         agent.discard_events();
         let params = json!({ "sessionId": session_id, "prompt": [{ "type": "text", "text": prompt }] });
         let client = agent.client.clone();

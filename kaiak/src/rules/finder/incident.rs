@@ -10,7 +10,7 @@ use crate::workspace::RelativePath;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// The category is any other text, such as `potential`, or the rule has none.
+    /// The rule has no category, or a category other than `mandatory` and `optional`, such as `potential`.
     Info,
     /// The category is `optional`.
     Warning,
@@ -36,7 +36,7 @@ pub struct Incident {
     pub severity: Severity,
     /// The `file` URI of the file.
     pub uri: String,
-    /// The number of the line, from 1. An incident of the path of a file has no line.
+    /// The number of the line, from 1. If the rule has found the file by its path, the incident has no line.
     #[serde(rename = "lineNumber", skip_serializing_if = "Option::is_none")]
     pub line_number: Option<u32>,
     /// The path of the file.

@@ -28,7 +28,7 @@ pub(crate) struct Place {
     pub(crate) line: Option<u32>,
 }
 
-/// A search of a rule, by the indices of both.
+/// A search of a rule, by the index of the rule and the index of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SearchId {
     pub(crate) rule: usize,
@@ -55,9 +55,9 @@ pub struct Findings {
     pub binary_files: usize,
 }
 
-/// Finds the incidents of all rules in the files that the patterns of the workspace select. A rule has one incident
-/// for each line and message. Of binary files, and of files that are not UTF-8, only the paths are searched. This
-/// function blocks, and uses several threads.
+/// Finds the incidents of all rules in the files that the patterns of the workspace select. A rule has one incident for
+/// each line and message. If a file is binary or is not UTF-8, only its path is searched. This function blocks, and
+/// uses several threads.
 ///
 /// # Errors
 /// If the root of the workspace cannot be read.

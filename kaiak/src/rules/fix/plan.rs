@@ -35,7 +35,8 @@ impl<'a> Target<'a> {
 /// Options of fixes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FixOptions {
-    /// Whether wildcard imports of a package are renamed if only some of its classes move. By default, they are not.
+    /// Whether wildcard imports of a package are renamed if only some of its classes move. By default, such imports
+    /// stay.
     pub mixed_wildcards: bool,
 }
 
@@ -224,7 +225,7 @@ fn plan(
         }
     }
     // A rule that needs only one of its searches is active even without a place, because the fix of another rule may
-    // create one. Each other rule is active only if its condition is true before the fixes.
+    // create a place. Any other rule is active only if its condition is true before the fixes.
     let active: BTreeMap<usize, Vec<usize>> = rules
         .rules()
         .enumerate()

@@ -20,7 +20,7 @@ pub enum Operation {
     Delete,
     /// The file gets a new path. Its content may change too.
     Rename,
-    /// A file with a new path gets the content of the file, which may be changed.
+    /// A new file gets the content of the file. The content of the new file may be changed.
     Copy,
 }
 
@@ -113,7 +113,7 @@ impl Proposal {
         self.before.as_deref()
     }
 
-    /// Returns the content after the change, or `None` if the file does not exist then.
+    /// Returns the content after the change, or `None` if the file does not exist after the change.
     #[must_use]
     pub fn after(&self) -> Option<&[u8]> {
         self.after.as_deref()

@@ -18,7 +18,7 @@ pub(crate) enum Search {
     Import { pattern: Pattern, source: String },
 }
 
-/// A condition over the searches of a rule, which it refers to by their indices.
+/// A condition over the searches of a rule. The condition refers to the searches by their indices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Condition {
     Search(usize),
@@ -41,8 +41,8 @@ impl Condition {
         }
     }
 
-    /// Returns the searches whose places are reported if the condition is true. Of alternatives, only those that are
-    /// true report places.
+    /// Returns the searches whose places are reported if the condition is true. Only the alternatives that are true
+    /// report places.
     pub(crate) fn reported(&self, has_places: &impl Fn(usize) -> bool) -> Vec<usize> {
         match self {
             Self::Search(index) => vec![*index],

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn other_sentences_state_nothing() {
+    fn other_sentences_state_no_replacement() {
         for text in [
             "Replace `a` with `a`",
             "Replace `a` with `b`, or replace `a` with `c`",

@@ -115,7 +115,7 @@ impl Collection {
                 Origin { depth: origin.depth + 1, ..origin }
             }
             Ok(metadata) if is_wanted && metadata.is_file() => origin,
-            // Without its table, a set of rules would lack its fixes.
+            // A set of rules without its table would lack its fixes, so a table that cannot be read is an error.
             _ if name == TABLE => return Err(invalid_table(&path)),
             Ok(_) if is_wanted => {
                 loader.warn(&path, None, format!("the file is skipped: {}", not_regular()));

@@ -7,7 +7,7 @@ use globset::GlobBuilder;
 
 use crate::limits::MAX_PATTERN_BYTES;
 
-/// The text of a compiled pattern, which also fits into a set of patterns.
+/// A compiled pattern, and its text, which can be compiled again as a part of a set of patterns.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     text: String,

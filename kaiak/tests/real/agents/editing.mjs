@@ -3,9 +3,10 @@
 //
 //     node editing.mjs WRITES QUESTIONS [LOG]
 //
-// WRITES is `client` (the requests fs/read_text_file and fs/write_text_file) or `direct` (its own access to files).
-// QUESTIONS is `asks` (requests permission, and obeys), `disobeys` (requests permission, and writes nevertheless) or
-// `silent` (requests no permission). The agent appends its process id and its steps to LOG.
+// WRITES is `client` (the agent reads and writes files by the requests fs/read_text_file and fs/write_text_file) or
+// `direct` (the agent itself reads and writes the files). QUESTIONS is `asks` (requests permission, and obeys),
+// `disobeys` (requests permission, and writes nevertheless) or `silent` (requests no permission). The agent appends its
+// process id and its steps to LOG.
 import { agent, methods, ndJsonStream, PROTOCOL_VERSION } from "@agentclientprotocol/sdk";
 import { appendFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { Readable, Writable } from "node:stream";

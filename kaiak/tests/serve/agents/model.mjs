@@ -1,13 +1,13 @@
-// A stub of a model for gemini-cli (the API of Gemini) and qwen-code (the API of OpenAI). It reads src/A.java, edits
-// this file, and then ends its turn. It prints the port on which it listens.
+// A stub of a model for gemini-cli (the API of Gemini) and qwen-code (the API of OpenAI). It asks the agent to read
+// src/A.java and to edit this file, and then ends the turn. It prints the port on which it listens.
 import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 
 const EDIT = { old_string: "javax.servlet", new_string: "jakarta.servlet" };
 
-/** Returns the next step of a conversation with this number of results of tools. */
+/** Returns the next step of a conversation that has `results` results of tools. */
 function step(results, body) {
-  // Agents name their own folders, too. Only the private copy contains the file.
+  // The agents name several folders in their requests. Only the private copy contains the file.
   const folders = body.match(/\/[^"\s\\]*\/kaiak-[A-Za-z0-9]{6}/g) ?? [];
   const root = folders.find((folder) => existsSync(`${folder}/src/A.java`));
   const file = { file_path: `${root}/src/A.java`, absolute_path: `${root}/src/A.java` };
@@ -25,7 +25,7 @@ function step(results, body) {
 /** The response to the question of gemini-cli how complex the task is. gemini-cli selects a model by this response. */
 const COMPLEXITY = JSON.stringify({ complexity_reasoning: "It is one edit.", complexity_score: 1 });
 
-/** Returns the response of Gemini. */
+/** Returns the response to `body` in the format of Gemini. */
 function gemini(body) {
   const parts = JSON.parse(body).contents.flatMap((content) => content.parts);
   const results = parts.filter((part) => part.functionResponse).length;
@@ -34,7 +34,7 @@ function gemini(body) {
   return { candidates: [{ content, finishReason: "STOP", index: 0 }], usageMetadata: { totalTokenCount: 1 } };
 }
 
-/** Returns the chunks of OpenAI. */
+/** Returns the chunks of the response to `body` in the format of OpenAI. */
 function openai(body) {
   const { messages } = JSON.parse(body);
   const { name, input, text } = step(messages.filter((message) => message.role === "tool").length, body);

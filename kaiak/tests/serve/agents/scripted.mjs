@@ -62,7 +62,7 @@ const put = (path, text) => {
 /** Paths in folders that the default patterns exclude. */
 const TOOL_FILES = [".git/config", "target/kept.txt", "node_modules/a/index.js"];
 
-/** Puts something else in the place of a file. */
+/** Functions that put a link, a pipe, a folder or a file into the copy where the server does not accept it. */
 const replacements = {
   "file-to-link"() {
     rmSync(FILE);
@@ -98,19 +98,19 @@ const replacements = {
 };
 
 /**
- * The time since the start of this process after which `writeWithoutPause` ends, in milliseconds. Without it, an agent
- * whose test was killed fills the disk.
+ * The time since the start of this process after which `writeWithoutPause` ends, in milliseconds. Without this limit,
+ * an agent whose test was killed would fill the disk.
  */
 const MAX_WRITING_MS = 15_000;
 
-/** Creates files without a pause, until this process is killed. */
+/** Creates files without a pause, until this process is killed or `MAX_WRITING_MS` have passed. */
 function writeWithoutPause(number = 0) {
   writeFileSync(`file${number}`, "of the agent");
   if (performance.now() < MAX_WRITING_MS) setImmediate(writeWithoutPause, number + 1);
 }
 
 const turns = {
-  // Each turn records whether the copy has been restored, and then replaces something.
+  // Each of these turns records whether the copy has been restored, and then calls one of `replacements`.
   ...Object.fromEntries(
     Object.entries(replacements).map(([name, replace]) => [
       name,
@@ -192,7 +192,7 @@ const turns = {
       tool("t", "completed");
     }
   },
-  // Shows one change, and makes another.
+  // Shows one change, and makes a different change.
   async "other-change"() {
     tool("t", "pending", { title: "Edit A.java", kind: "edit", content: [diff()] });
     const answer = permission({ toolCallId: "t", title: "Edit A.java", kind: "edit" });
@@ -210,7 +210,7 @@ const turns = {
       record(`write ${written.error ? "refused" : "written"}`);
     }
   },
-  // Writes many contents in one tool, and then asks.
+  // Writes many contents to one file during one tool call, and then requests a permission.
   async "writes-again"() {
     tool("t", "pending", { title: "Write", kind: "edit" });
     for (let number = 0; number < 150; number += 1) {

@@ -38,7 +38,7 @@ pub(crate) struct Reader {
     next: u64,
     /// The links of which the reader has read a record.
     links: HashMap<Arc<str>, Seen>,
-    /// The messages that were read or reported as dropped, of the links that the history no longer has.
+    /// The read messages, and the messages reported as dropped, of links that the history no longer has.
     forgotten: Counts,
 }
 
@@ -75,7 +75,8 @@ impl Reader {
         }
         loop {
             self.changed.borrow_and_update();
-            // This is read before the records. So if the history has ended, `read` returns all remaining records.
+            // `has_ended` is read before the records. So if the history has ended, `read` returns all remaining
+            // records.
             let has_ended = self.history.lock().has_ended;
             let lines = self.read();
             if !lines.is_empty() {
@@ -143,7 +144,7 @@ impl Reader {
                 if mem::take(&mut seen.is_open) {
                     write_lost_close(lines, at, id);
                 }
-                // Otherwise, this record `open` is still in the history, and is read later.
+                // A record `open` that was not dropped is still in the history, and is read later.
                 if open.position < state.dropped {
                     lines.extend_from_slice(&open.line);
                     (seen.is_open, seen.opened_at) = (true, Some(open.position));

@@ -20,7 +20,7 @@ impl Random {
 #[derive(Default)]
 struct Page {
     open: HashSet<String>,
-    /// Messages, and the bytes of messages, of each direction.
+    /// For each direction, the number of messages and the number of their bytes.
     counts: [[u64; 2]; 2],
 }
 
@@ -194,7 +194,7 @@ fn the_counts_of_dropped_messages_do_not_overflow() {
 }
 
 #[test]
-fn the_open_links_of_a_program_are_bounded_and_end_with_it() {
+fn the_open_links_of_a_program_are_bounded_and_end_with_the_program() {
     let history = History::new(16 << 20);
     let mut writer = history.program_writer();
     let message =
@@ -209,7 +209,7 @@ fn the_open_links_of_a_program_are_bounded_and_end_with_it() {
     write_all(&mut writer, &message(MAX_PROGRAM_LINKS + 1));
     assert_eq!(writer.refused(), 11);
     writer.close_links("the end");
-    // The closed links remain until their records are dropped. Only the link `m` is left then.
+    // The closed links remain until their records are dropped. Then only the link `m` is left.
     let mut other = history.program_writer();
     while history.lock().links.len() > 1 {
         write_all(
@@ -260,25 +260,25 @@ fn a_link_that_reconnects_stays_open_when_its_earlier_close_is_dropped() {
     let mut write = |record: serde_json::Value| assert!(writer.write_all(format!("{record}\n").as_bytes()).is_ok());
     let message =
         |link: &str| json!({ "kind": "message", "at": 1, "link": link, "direction": "sent", "text": "x".repeat(100) });
-    let mut early = history.reader();
+    let mut reader_from_start = history.reader();
     write(json!({ "kind": "open", "at": 1, "link": "L", "name": "1" }));
     write(json!({ "kind": "close", "at": 1, "link": "L", "reason": "network" }));
-    let mut between = history.reader();
-    assert_eq!(kinds(&between.read(), "L"), ["\"open\"\"1\"", "\"close\""]);
+    let mut reader_after_close = history.reader();
+    assert_eq!(kinds(&reader_after_close.read(), "L"), ["\"open\"\"1\"", "\"close\""]);
     write(json!({ "kind": "open", "at": 1, "link": "L", "name": "2" }));
-    assert_eq!(kinds(&early.read(), "L"), ["\"open\"\"1\"", "\"close\"", "\"open\"\"2\""]);
+    assert_eq!(kinds(&reader_from_start.read(), "L"), ["\"open\"\"1\"", "\"close\"", "\"open\"\"2\""]);
     write(json!({ "kind": "open", "at": 1, "link": "M", "name": "m" }));
     for _ in 0..100 {
         write(message("M"));
     }
     write(message("L"));
-    assert_eq!(kinds(&early.read(), "L"), ["\"message\""]);
-    assert_eq!(kinds(&between.read(), "L"), ["\"open\"\"2\"", "\"message\""]);
+    assert_eq!(kinds(&reader_from_start.read(), "L"), ["\"message\""]);
+    assert_eq!(kinds(&reader_after_close.read(), "L"), ["\"open\"\"2\"", "\"message\""]);
     assert_eq!(kinds(&history.reader().read(), "L"), ["\"open\"\"2\"", "\"message\""]);
     write(json!({ "kind": "close", "at": 1, "link": "L", "reason": "end" }));
     for _ in 0..100 {
         write(message("M"));
     }
-    assert_eq!(kinds(&early.read(), "L"), ["\"close\""]);
+    assert_eq!(kinds(&reader_from_start.read(), "L"), ["\"close\""]);
     assert!(kinds(&history.reader().read(), "L").iter().all(|kind| kind == "\"gap\""));
 }
