@@ -1,5 +1,5 @@
 // Runs the workload `loopback` in Node. Each library runs in a separate thread, so that libraries do not affect each
-// other's compilation. In each round, every library runs once, and each round starts with another library.
+// other's compilation. In each round, every library runs once, and each round starts with the next library.
 
 import { Worker, isMainThread, parentPort, workerData } from "node:worker_threads";
 

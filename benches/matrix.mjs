@@ -14,7 +14,7 @@ const everywhere = [...sameOrigin, "far-frame", "port-far-frame"];
 /**
  * The libraries, in the order of the table. `boundaries` lists the boundaries that a library supports. `transfers` is
  * the direction in which the library can transfer a buffer: "both", "params" or undefined. `excluded` lists the
- * workloads that the library does not run, and the boundaries at which it runs none. `own` marks Portway, and
+ * workloads that the library does not run, and the boundaries at which it runs no workload. `own` marks Portway, and
  * `isRival` marks libraries of other authors.
  */
 export const libraries = [
@@ -95,7 +95,7 @@ export const libraries = [
     transfers: "params",
     excluded: ["stream"],
   },
-  // The browser build of vscode-jsonrpc supports ports and workers only.
+  // The browser build of vscode-jsonrpc supports only ports and workers.
   {
     id: "vscode-jsonrpc",
     title: "vscode-jsonrpc",
@@ -103,7 +103,7 @@ export const libraries = [
     boundaries: [...workers, ...ports],
     excluded: ["stream", "node"],
   },
-  // Cap'n Web supports ports only, and cannot send an ArrayBuffer.
+  // Cap'n Web supports only ports, and cannot send an ArrayBuffer.
   {
     id: "capnweb",
     title: "Cap'n Web",

@@ -25,7 +25,7 @@ const headers = {
 
 /**
  * Starts the server. Returns the address of the page, and `stop`. `onPost` receives the results of the page. `old` is
- * the folder of an older build of Portway, which is compared with the built package.
+ * the folder of an older build of Portway, to compare with the built package.
  */
 export async function serve(plan, old, onPost) {
   const files = new Map([["/", html("/main.js")]]);

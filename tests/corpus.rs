@@ -6,7 +6,7 @@
 #[path = "../fuzz/src/corpus.rs"]
 #[allow(unreachable_pub, clippy::expect_used, reason = "in a test, a panic reports a fault")]
 mod corpus;
-/// The module that the fuzz programs use, too.
+/// The module that the fuzz programs also use.
 #[path = "../fuzz/src/lib.rs"]
 #[allow(
     unreachable_pub,

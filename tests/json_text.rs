@@ -415,7 +415,8 @@ proptest! {
     fn a_text_is_accepted_only_if_serde_json_accepts_it(text in r#"[\[\]{}:,"\\0-9eE+.\-a-ftrunl \n]{0,60}"#) {
         let is_json = serde_json::from_str::<&RawValue>(&text).is_ok();
         let is_accepted = refusal(decode(text.as_bytes())) != Some(PARSE_ERROR);
-        // Accepted text is JSON. The decoder rejects some JSON, too: numbers and strings that other parsers reject.
+        // Accepted text is JSON. The decoder also rejects some JSON, namely numbers and strings that other parsers
+        // reject.
         prop_assert!(is_json || !is_accepted);
         prop_assert_eq!(json::validate(&text, Options::default()).is_some(), is_json);
     }

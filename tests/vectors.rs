@@ -256,7 +256,7 @@ fn expect_equal(found: &[String], expected: &[String]) -> Result<(), String> {
 }
 
 /// Returns JSON text with its members sorted, without white space, and with unchanged numbers. The elements of the
-/// outermost array are sorted, too, since the answers of a batch may have any order.
+/// outermost array are also sorted, since the answers of a batch may have any order.
 fn canonical(text: &str) -> String {
     let value: &RawValue = serde_json::from_str(text).unwrap();
     if !value.get().starts_with('[') {

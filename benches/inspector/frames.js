@@ -68,7 +68,7 @@ export function summaryOf(durations) {
 
 /**
  * Measures the frames of a page that does nothing except a task of a fixed time and a change of one text in each frame.
- * If the machine is busy, these frames are late, too.
+ * On a busy machine, these frames are also late.
  */
 export async function bareFrames() {
   const line = document.createElement("output");

@@ -1,5 +1,5 @@
 // Makes the messages of the workload `inspector`: requests with their responses, notifications, errors and batches of
-// several methods. The lengths are those of language servers and of nodes of a block chain: most messages are short,
+// several methods. The lengths are those of language servers and of nodes of a block chain. Most messages are short,
 // and a few long messages have most of the text. Each run makes the same messages.
 
 /** A text that 10 of 100 000 records contain. Some of these records contain it in upper case. */

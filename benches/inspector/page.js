@@ -1,5 +1,5 @@
 // Runs in the page of the inspector, beside the scripts of the page. This script measures one part of the workload. It
-// posts the results, because the browser runs without a debugging client, which could read them.
+// posts the results, because no debugging client is attached to the browser that could read them.
 
 // This import is the first, because it must record the wasm instance of the inspector.
 import { wasmBytes } from "./memory.js";
@@ -22,7 +22,7 @@ const FORMS = ["tree", "formatted", "exact", "hex"];
 const { searchParams } = new URL(location.href);
 const post = (body) => fetch("/results", { method: "POST", body: JSON.stringify(body) });
 
-/** Waits until `condition` returns a value. Checks it in each frame, before the browser draws this frame. */
+/** Calls `condition` before each frame is drawn, until it returns a value. `what` describes the condition. */
 async function until(what, condition) {
   const end = performance.now() + WAIT_MS;
   for (;;) {
@@ -108,7 +108,7 @@ async function takeIn(model) {
   };
 }
 
-/** Scrolls some viewports steadily, and then through the whole list in jumps. */
+/** Scrolls steadily through some viewports, and then in jumps through the whole list. */
 async function scroll() {
   const rows = list(".rows");
   const seen = new Set();

@@ -2,7 +2,7 @@
 //
 // Other programs on the machine delay the page. So each part of the workload also measures the load of the machine, in
 // two ways. One is the frames of a bare page, which does nothing except a fixed task in each frame. The other is
-// `slowness`: the mean time of a fixed computation, divided by its shortest time. It is 1 on an idle machine.
+// `slowness`: the mean time of a fixed computation, divided by its shortest time. `slowness` is 1 on an idle machine.
 //
 // The member `by` of a promise selects the effect of the load on the limit:
 // - `slowness` multiplies a limit on a time by `slowness`, and divides a limit on a rate.

@@ -139,7 +139,7 @@ async function measure(part, seconds = 0) {
 
 /**
  * Compares a promised value with its limit, which depends on the load of the round. On an idle machine, the median of
- * all rounds counts. Other programs only ever delay a round, so on a busy machine the best round counts.
+ * all rounds counts. Other programs can only delay a round, so on a busy machine the best round counts.
  */
 function judge(promise) {
   const sign = promise.min === undefined ? "<=" : ">=";

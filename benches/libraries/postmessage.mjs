@@ -7,9 +7,9 @@ import { bareChannelOf } from "./channel.mjs";
 const TICK = -1;
 const FLUSH = -2;
 const TAKE = -3;
-/** The message `CREDIT - count` lets the server send `count` more chunks, from 1 to 995. */
+/** The message `CREDIT - count` lets the server send `count` more chunks. `count` is from 1 to 995. */
 const CREDIT = -4;
-/** The message `PREPARE - count` requests `count` buffers. So numbers from -1000 on downwards have this meaning. */
+/** The message `PREPARE - count` requests `count` buffers. So all numbers up to -1000 have this meaning. */
 const PREPARE = -1_000;
 
 const messages = {

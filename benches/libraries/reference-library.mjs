@@ -19,8 +19,9 @@ export function serve(side, makeMethods) {
 }
 
 /**
- * Returns a transport. The transport of the reference library supports ports and workers only. The transport for
- * windows checks the member `jsonrpc` in the same way. It also checks the source and the origin of a message.
+ * Returns a transport. The transport of the reference library supports only ports and workers, so this file has a
+ * transport for windows. It checks the member `jsonrpc` in the same way, and also the source and the origin of a
+ * message.
  */
 function transportOf({ kind, target, origin }) {
   if (kind !== "frame" && kind !== "parent") return documentPortTransport(target);

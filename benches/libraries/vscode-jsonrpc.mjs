@@ -1,5 +1,5 @@
-// An adapter for vscode-jsonrpc with its reader and writer for browsers. The reader and the writer support ports and
-// workers only. vscode-jsonrpc has no timeouts.
+// An adapter for vscode-jsonrpc with its reader and writer for browsers. The reader and the writer support only ports
+// and workers. vscode-jsonrpc has no timeouts.
 
 import { BrowserMessageReader, BrowserMessageWriter, createMessageConnection } from "vscode-jsonrpc/browser";
 

@@ -12,7 +12,8 @@ const require = createRequire(join(PORTWAY_PEERS, "package.json"));
 const { Client, StreamableHTTPClientTransport } = require("@modelcontextprotocol/client");
 const { StdioClientTransport } = require("@modelcontextprotocol/client/stdio");
 
-// Each pending call adds a listener to one signal, and Node would print a warning for each of them.
+// All pending calls add listeners to one signal. Without the next line, Node would print warnings about these
+// listeners.
 process.removeAllListeners("warning");
 
 const MODES = { legacy: "legacy", modern: { pin: "2026-07-28" } };

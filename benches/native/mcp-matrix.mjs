@@ -1,5 +1,5 @@
-// The matrix of the benchmark of MCP: clients, workloads and promises. All clients call the same server, which is that
-// of Portway. The server and the client run on separate processor cores.
+// The matrix of the benchmark of MCP: clients, workloads and promises. All clients call the server of Portway. The
+// server and the client run on separate processor cores.
 
 /** The libraries. The official SDK for npm runs in Node. */
 export const libraries = [
@@ -10,7 +10,8 @@ export const libraries = [
     runs: { http: "portway", stdio: "portway", events: "decode", streams: "portway" },
   },
   { id: "rmcp", title: "rmcp", isRival: true, runs: { http: "rmcp", stdio: "rmcp", streams: "rmcp" } },
-  // By default, the HTTP client of rmcp opens a connection for each request. With another client, it keeps them.
+  // By default, rmcp opens an HTTP connection for each request. With the HTTP client of this entry, it keeps its
+  // connections.
   { id: "rmcp-kept", title: "rmcp, connections kept", isRival: true, runs: { http: "rmcp-kept" } },
   {
     id: "official-npm",

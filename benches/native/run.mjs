@@ -254,8 +254,8 @@ function inRatio({ median, lower, upper }) {
 }
 
 /**
- * Checks one promise about a library: its value, its difference from the base, or its ratio to the base or to the best
- * of the other libraries.
+ * Checks one promise about a library. A promise limits the value of the library, its difference from the base, its
+ * ratio to the base, or its ratio to the best of the other libraries.
  */
 function judge({ workload: id, library = "portway", base, min, max, unit, difference }) {
   const { title, metric, unit: unitOfWorkload } = workloads.find((workload) => workload.id === id);

@@ -1,6 +1,6 @@
-// The matrix of the benchmark of `portway tap`: a client and a server, which are connected directly, by the command, or
-// by a program that only passes the bytes. The figures of this program show the part of the cost that no tap can avoid:
-// on two cores, each further process leaves less time to the client and the server.
+// The matrix of the benchmark of `portway tap`. A client and a server are connected directly, through the command, or
+// through a program that only passes the bytes. The figures of the passing program show the cost that no tap can avoid.
+// On two cores, each further process leaves less time to the client and the server.
 
 /** `tapped` has the options of `portway tap`, which writes the records to a file that discards them. */
 export const libraries = [

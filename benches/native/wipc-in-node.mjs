@@ -2,8 +2,8 @@
 // benchmark, which `run.mjs` passes to all programs. This script has only the part `wipc`, so it ignores the argument.
 //
 // Each line of standard input is a command `PAYLOAD TOTAL`: the length of every payload, and the sum of these lengths.
-// The script answers each command with a line of JSON. The libraries are: the Rust decoder as wasm, a copy of bytes in
-// wasm, the decoder of the npm package, wipc-js, and a copy of bytes in JavaScript.
+// The script answers each command with a line of JSON. The decoders are the Rust decoder as wasm, the decoder of the
+// npm package, and wipc-js. For comparison, wasm and JavaScript copy the bytes.
 
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";

@@ -91,7 +91,8 @@ const rates = workloads.filter(({ metric }) => metric === "rps");
 
 /**
  * The promises: the `min` or `max` of the ratio of `library` to `base`. The default of `library` is Portway. "rivals"
- * are all libraries with `isRival`. A promise without `base` limits the value of Portway itself, which is in `unit`.
+ * are all libraries with `isRival`. A promise without `base` limits the value of Portway itself. `unit` is the unit of
+ * this value.
  */
 export const promises = [
   ...rates.map(({ id }) => ({ workload: id, base: "rivals", min: 1 })),

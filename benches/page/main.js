@@ -1,5 +1,6 @@
 // Runs in the page. At each boundary, each library runs in a separate iframe. In each round, every library runs once.
-// The page posts its results to the server, because the browser runs without a debugging client, which could read them.
+// The page posts its results to the server, because no debugging client is attached to the browser that could read
+// them.
 
 const TIMEOUT_MS = 120_000;
 /** Workloads that transfer buffers. They need a longer warm-up, because no earlier workload runs the same code. */

@@ -5,7 +5,7 @@ import { wasmBytes } from "./memory.js";
 
 export const MEGABYTE = 2 ** 20;
 const CHUNK = 65_536;
-/** The maximum number of unread chunks of a stream, which is the default of Portway. */
+/** The maximum number of unread chunks of a stream: the default of Portway. */
 const WINDOW = 16;
 
 const now = () => performance.now();

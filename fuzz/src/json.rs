@@ -26,8 +26,8 @@ pub fn json(bytes: &[u8]) {
 /// Decodes the bytes with one profile, and checks the result.
 fn check(bytes: &[u8], profile: &Profile, limits: &Limits) {
     let incoming = json::decode(bytes, profile, limits);
-    // A request in the usual form is decoded in another way than other texts, such as a text that begins with
-    // whitespace. Both ways must have the same result.
+    // The decoder has a separate path for requests in the usual form. A text that begins with a space does not take
+    // this path. Both paths must have the same result.
     let spaced = [b" ".as_slice(), bytes].concat();
     if spaced.len() <= limits.message_bytes {
         assert_eq!(format!("{incoming:?}"), format!("{:?}", json::decode(&spaced, profile, limits)));

@@ -33,11 +33,11 @@ fn check_tool(schema: &Json, arguments: &Value) {
     let arguments = Json::from(arguments);
     let found = headers.of_request("tools/call", "tool", &arguments);
     assert_eq!(found.first().map(|(name, value)| (&**name, &**value)), Some(("mcp-name", "tool")));
-    assert!(is_valid || found.len() == 1, "a tool with an invalid schema has no headers of arguments");
-    assert_eq!(headers.texts("other", &arguments), [], "a tool without a schema has no headers of arguments");
+    assert!(is_valid || found.len() == 1, "a tool with an invalid schema must have no headers of arguments");
+    assert_eq!(headers.texts("other", &arguments), [], "a tool without a schema must have no headers of arguments");
     let mut names = BTreeSet::new();
     for (name, value) in found.into_iter().skip(1) {
-        let suffix = name.strip_prefix("mcp-param-").expect("the name has a prefix");
+        let suffix = name.strip_prefix("mcp-param-").expect("the name must have the prefix");
         let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
         assert!(!suffix.is_empty() && suffix.bytes().all(is_token), "{name:?} is not the name of a header");
         assert!(names.insert(name.to_ascii_lowercase()), "{name:?} is a header twice");
@@ -64,7 +64,7 @@ fn collect(value: &Value, texts: &mut Vec<String>) {
 /// Checks that a value is valid in a header, and stands for this text.
 fn check_value(value: &str, text: &str) {
     assert!(!value.is_empty() && value.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\t')), "{value:?}");
-    assert_eq!(value.trim_matches([' ', '\t']), value, "HTTP removes the space around a value");
+    assert_eq!(value.trim_matches([' ', '\t']), value, "HTTP would remove the spaces around this value");
     assert_eq!(decode(value), text, "{value:?} has another text");
     assert_eq!(decode_value(value).as_deref(), Some(text), "{value:?} is decoded to another text");
 }
@@ -77,7 +77,7 @@ fn decode(value: &str) -> String {
     assert_eq!(encoded.len() % 4, 0, "the padding is wrong");
     let digits = encoded.trim_end_matches('=').bytes().map(|byte| {
         let digit = ALPHABET.iter().position(|other| *other == byte);
-        u32::try_from(digit.expect("a character of Base64")).expect("a small number")
+        u32::try_from(digit.expect("the value must be Base64")).expect("the number must be small")
     });
     let (mut bits, mut count, mut bytes) = (0_u32, 0, Vec::new());
     for digit in digits {

@@ -1,8 +1,9 @@
 //! Fuzzes a whole session of a WebSocket server. The input consists of the bytes of a client.
 //!
-//! The first byte selects one of three beginnings of the session: the server has already accepted the request, the
-//! client sends a valid head before its bytes, or the bytes of the client must contain the head. The second byte
-//! selects the length of the pieces of the input. The other bytes are the bytes of the client.
+//! The first byte selects one of three beginnings of the session. In the first, the server has already accepted the
+//! request. In the second, the client sends a valid head before its bytes. In the third, the bytes of the client must
+//! contain the head. The second byte selects the length of the pieces of the input. The other bytes are the bytes of
+//! the client.
 
 use std::net::SocketAddr;
 

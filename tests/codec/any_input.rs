@@ -184,7 +184,7 @@ proptest! {
         is_cut in any::<bool>(),
     ) {
         // The rejected body contains a header. The decoder must go back to this header, and decode the rest of the body
-        // again. Only then may it decode later input.
+        // again, before it decodes later input.
         let mut bytes_from_header = format!("Content-Length: {length}\r\n\r\n").into_bytes();
         bytes_from_header.extend(rest.iter().take(60));
         let body = [b"(", &bytes_from_header[..]].concat();

@@ -58,7 +58,7 @@ pub(crate) fn record(events: &mut Vec<OwnedEvent>, event: Event<'_>) {
         Event::Body(body) => OwnedEvent::Body(latin_1(body)),
         Event::Refused { body, reason } => OwnedEvent::Refused(latin_1(body), reason),
         Event::Fault(fault) => OwnedEvent::Fault(fault),
-        // The fault of the dropped message was recorded before.
+        // The fault of the dropped message has already been recorded.
         Event::Dropped { .. } => return,
         Event::Frame(frame) => panic!("these framings have no WIPC frames, got {frame:?}"),
         Event::Noise { bytes, starts } => {
@@ -73,7 +73,7 @@ pub(crate) fn record(events: &mut Vec<OwnedEvent>, event: Event<'_>) {
     events.push(event);
 }
 
-/// Returns each byte as a character, so that bytes that are not UTF-8 can be compared, too.
+/// Returns each byte as a character, so that bytes that are not UTF-8 can also be compared.
 fn latin_1(bytes: &[u8]) -> String {
     bytes.iter().copied().map(char::from).collect()
 }

@@ -91,13 +91,13 @@ fn invalid_ids_and_retries_are_ignored() {
     let (_, decoder) = read_with(&Limits::DEFAULT, b"id: 1\n\nid: \xFF\n\n");
     assert_eq!(decoder.last_event_id(), "1");
     let (_, decoder) = read_with(&Limits::DEFAULT, b"id: 1\n\nid\n\n");
-    assert_eq!(decoder.last_event_id(), "", "an empty id resets the id");
+    assert_eq!(decoder.last_event_id(), "", "an empty id must reset the id");
 }
 
 #[test]
 fn comments_unknown_fields_and_a_byte_order_mark_are_skipped() {
     assert_eq!(read("\u{feff}data: 1\n\n: ping\n\nx: y\ndatax: 2\ndat: 3\n Data: 4\nDATA: 5\n\n"), [message("1")]);
-    assert_eq!(read("\u{feff}\u{feff}data: 1\n\ndata: 2\n\n"), [message("2")], "only one mark is skipped");
+    assert_eq!(read("\u{feff}\u{feff}data: 1\n\ndata: 2\n\n"), [message("2")], "only one mark must be skipped");
     assert_eq!(read_with(&Limits::DEFAULT, b"\xEF\xBBdata: 1\n\ndata: 2\n\n").0, [message("2")]);
     assert_eq!(read_with(&Limits::DEFAULT, b"\xEF\xBB").0, []);
 }

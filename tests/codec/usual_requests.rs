@@ -1,5 +1,6 @@
-//! The decoder has a separate path for requests in their usual form: the members `jsonrpc`, `id`, `method` and `params`
-//! in this order, without whitespace between them. Both paths must have the same result.
+//! The decoder has a fast path for requests in their usual form. Such a request has the members `jsonrpc`, `id`,
+//! `method` and `params` in this order, without whitespace between them. The fast path and the general path must have
+//! the same result.
 
 use portway::codec::json;
 use portway::profile::Profile;

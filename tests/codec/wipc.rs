@@ -266,7 +266,7 @@ fn unfinished_identifies_the_frame_whose_payload_is_incomplete() {
     let mut decoder = Decoder::new();
     let mut input = &call("{}")[..8];
     assert_eq!(decoder.next(&mut input), None);
-    assert_eq!(decoder.unfinished(), None, "a part of a header does not begin a frame");
+    assert_eq!(decoder.unfinished(), None, "a part of a header must not begin a frame");
     assert_eq!(decoder.next(&mut &b"\0{"[..]), None);
     let first = decoder.unfinished();
     assert!(first.is_some());

@@ -69,8 +69,8 @@ pub(crate) fn run() {
         }
     }
     assert_eq!(accepted, ACCEPTED);
-    // The file must have each case of the suite once: 95 cases of valid JSON, 188 of invalid JSON, and 35 that a
-    // decoder may accept or reject. The text of 25 cases is not UTF-8.
+    // The file must have each case of the suite once. 95 cases are valid JSON, 188 are invalid JSON, and 35 may be
+    // accepted or rejected. The text of 25 cases is not UTF-8.
     assert_eq!((counts, not_text), ([95, 188, 35], 25));
     let names: BTreeSet<&str> = cases.iter().map(|case| case.name.as_str()).collect();
     assert_eq!(names.len(), cases.len());

@@ -17,7 +17,7 @@ pub enum Shape {
     Node,
     /// npx starts the server, and waits until the server exits.
     Npx,
-    /// A process starts the server and exits at once, so that the server gets another parent.
+    /// A process starts the server and exits at once, so that the server gets a new parent.
     ForksAgain,
     /// The server is in a separate process group and session. Its parent waits until the server exits.
     OtherGroup,

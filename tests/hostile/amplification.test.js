@@ -38,8 +38,8 @@ function startAttackedServer() {
       if (bytes.length < 1_000 && text(bytes).includes('"last"')) onLast();
     },
   });
-  // The decoder handles a header with a length above `maxPayload` as passthrough. The headers of the kind `noise` state
-  // such lengths.
+  // The decoder handles a header with a length above `maxPayload` as passthrough. The headers of the kind `noise` have
+  // lengths above `maxPayload`.
   const channel = new WipcChannel(
     { readable: input.readable, writable: output },
     { role: "host", maxPayload: 2_000_000, onPassthrough() {}, onError() {} },

@@ -61,7 +61,7 @@ describe("two clients or servers on one boundary", () => {
       const [first, second] = [client(near()), client(near())];
       const calls = [];
       for (let n = 0; n < 20; n++) {
-        // Because of the pauses, the responses have another order than the requests.
+        // Because of the pauses, the order of the responses differs from the order of the requests.
         calls.push(first.request("echo", [`one ${n}`, (20 - n) % 7]), second.request("echo", [`other ${n}`, n % 5]));
       }
       const got = await Promise.all(calls.map((call) => call.catch(({ message }) => message)));
@@ -215,7 +215,7 @@ describe("a port of a session", () => {
     await connecting;
     first.post(message({ id: 1, method: "job" }));
     await pause(30);
-    // The port stays open after the goodbye, as if another realm still used it.
+    // The port stays open after the goodbye, as if a second realm still used it.
     first.bye();
     const timer = setInterval(() => scriptedPeer.hello(hexId(0)), 20);
     afterThisTest(() => clearInterval(timer));

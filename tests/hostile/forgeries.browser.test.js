@@ -62,7 +62,7 @@ async function assertUnharmed({ friend, peer, events }) {
 
 const assertNothingReceived = async (stranger) =>
   assert.deepEqual(await stranger.received(), [], "a stranger must receive nothing");
-/** Waits for longer than a goodbye over the window is pending: a session with such a goodbye ends after 1 s. */
+/** Waits for more than 1 s, the time after which a goodbye over the window ends a session. */
 const settled = () => pause(1_300);
 
 describe("forged messages", function () {
@@ -334,7 +334,7 @@ describe("a host that posts messages each millisecond to an iframe that navigate
       await pause(150);
       assert.deepEqual(await frame.received(), [], `the stranger has received something in round ${round}`);
       frame = await frame.load("friend");
-      // In two of three rounds, the next navigation interrupts this handshake, at another moment in each round.
+      // In two of three rounds, the next navigation interrupts this handshake, at a different moment in each round.
       const connected = frame.run((origin) => connectTo(parent, { origin }), origins.host).catch(() => {});
       if (round % 3 === 0) await connected;
       else await pause(round * 7);

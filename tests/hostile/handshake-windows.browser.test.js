@@ -1,6 +1,6 @@
 // Tests the handshake between windows with generated messages. The peer, its former documents and an iframe beside
-// the peer send these messages. In some rounds, a document of another origin in the iframe of the peer also sends them.
-// PORTWAY_SEED repeats a run.
+// the peer send these messages. In some rounds, a document of another origin in the iframe of the peer also sends
+// generated messages. PORTWAY_SEED repeats a run.
 
 import { assert } from "chai";
 import { afterThisTest } from "../web/support/cleanup.js";
@@ -15,7 +15,7 @@ import { SessionChecker } from "./support/session-checker.js";
 const PER_ROUND = 3_000;
 /** The average number of messages in a burst, while the host replies to this attacker. */
 const PER_BURST = 300;
-/** The number of messages that this file sends. handshake.test.js sends the rest. */
+/** The number of messages that this file sends. handshake.test.js sends the remaining messages. */
 const COUNT = Math.ceil(0.6 * messageCount);
 /** Every `NAVIGATION`th round replaces the document of the friend. */
 const NAVIGATION = 10;

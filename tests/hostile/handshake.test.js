@@ -11,7 +11,7 @@ import { SessionChecker } from "./support/session-checker.js";
 const PER_ROUND = 2_000;
 /** The average number of messages in a burst, while the host replies to the attacker. */
 const PER_BURST = 250;
-/** The number of messages that this file sends. In a browser, handshake-windows.browser.test.js sends the rest. */
+/** The number of messages that this file sends. In a browser, handshake-windows.browser.test.js sends the others. */
 const COUNT = Math.ceil((inBrowser ? 0.4 : 1) * messageCount);
 
 /** Starts a port, and returns an object that has the interface of a worker and uses this port. */

@@ -1,5 +1,5 @@
-// Runs attacks of hostile peers and strangers. The specs send the messages of the attackers. They test the built
-// package, so `cargo xtask build` must run before:
+// Runs attacks of hostile peers and strangers. The specs send the messages of the attackers. The specs test the built
+// package, so run `cargo xtask build` first:
 //
 //   node tests/hostile/run.mjs <chromium|firefox|webkit|node> [part of a spec's name]
 //
@@ -63,7 +63,7 @@ if (settings.messages !== undefined) env.PORTWAY_MESSAGES = settings.messages;
 
 /**
  * The maximum number of generated messages in one process of WebKit. WebKit becomes slower with each port that it
- * creates, so further messages are sent in a new process.
+ * creates. So after this number, the messages are sent in a new process.
  */
 const MESSAGES_PER_BROWSER = 50_000;
 

@@ -1,5 +1,5 @@
-//! The cost of one message for a server: the bytes that the server sends, and the time that another connection waits.
-//! tests/hostile/bounds.json has a row for each message, with the bounds of this cost.
+//! The cost of one message for a server: the bytes that the server sends, and the time for which a second connection
+//! waits. tests/hostile/bounds.json has a row for each message, with the bounds of this cost.
 
 use std::io::Write;
 use std::path::Path;
@@ -81,7 +81,7 @@ fn the_cost_of_one_message_for_a_server_is_within_its_row() -> Test {
         let mut sent_bytes = 0;
         for _ in 0..TRIES {
             let mut connection = connect(&path)?;
-            // Another thread sends the message. Meanwhile, this thread measures how long the other connection waits.
+            // A second thread sends the message. Meanwhile, this thread measures how long the second connection waits.
             let mut sender = connection.stream.try_clone()?;
             let message_bytes = bytes.clone();
             let sending = std::thread::spawn(move || sender.write_all(&message_bytes));

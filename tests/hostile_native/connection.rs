@@ -72,7 +72,7 @@ impl Connection {
         }
     }
 
-    /// Sends a request as a marker. Returns all messages that arrive before its answer.
+    /// Sends a request as a marker. Returns all messages that arrive before the answer to this request.
     pub(crate) fn messages_so_far(&mut self) -> io::Result<Vec<Value>> {
         self.send(&json!({"jsonrpc": "2.0", "id": "before", "method": "no such method"}))?;
         let mut messages = Vec::new();
@@ -85,7 +85,7 @@ impl Connection {
         }
     }
 
-    /// Calls `echo`. Returns the time until its answer. Ignores other messages that arrive before.
+    /// Calls `echo`. Returns the time until the answer. Ignores messages that arrive before the answer.
     pub(crate) fn ping(&mut self) -> io::Result<Duration> {
         let start = Instant::now();
         self.send(&json!({"jsonrpc": "2.0", "id": "ping", "method": "echo", "params": [1]}))?;

@@ -18,7 +18,7 @@ fn a_new_socket_file_is_accessible_only_to_its_owner() -> Test {
     for _ in 0..50 {
         let mut binding = Running::start(&mut role("bind", &path))?;
         while binding.0.try_wait()?.is_none() {
-            // The other process creates one listener after another. Between two listeners, the file does not exist.
+            // The other process creates listeners one by one. Between two listeners, the file does not exist.
             let Ok(metadata) = fs::metadata(&path) else { continue };
             seen += 1;
             let mode = metadata.permissions().mode() & 0o777;

@@ -170,7 +170,7 @@ test("the layout places rows, and anchors keep them in their places", () => {
   inspector.forgetHeights();
   assert.ok(inspector.layout(inspector.end(viewport), viewport).isAtEnd);
   assert.equal(inspector.step(inspector.last(), -1), inspector.last() - 1);
-  assert.equal(inspector.rows(0, 3).length, 3, "the header is not among the rows");
+  assert.equal(inspector.rows(0, 3).length, 3, "the header must not be among the rows");
   assert.equal(inspector.reveal(0, viewport, 0), null);
   inspector.free();
 });

@@ -64,7 +64,7 @@ try {
 }
 process.exit(suite.finish() ? 0 : 1);
 
-/** Opens a page in another tab, which connects over `boundary` with a tap. Returns the log of both ends. */
+/** Opens a page in a second tab. This page connects over `boundary` with a tap. Returns the log of both ends. */
 async function live(page, boundary) {
   const { driver } = page;
   const own = await driver.getWindowHandle();

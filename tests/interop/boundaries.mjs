@@ -90,7 +90,7 @@ function limited(promise, ms) {
 
 /**
  * The number in the address of the last iframe. Each library has its own copy of this module, but all copies use one
- * server. So each copy begins with another number.
+ * server. So each copy begins with a different number.
  */
 let lastNumber = Math.floor(performance.now() * 1000);
 

@@ -1,8 +1,8 @@
 // Lists the events after which a call may get no response. This file runs in the page. `prepare` of an event connects
 // two peers, and resolves to a function. This function triggers the event, and returns the calls to observe. `judge`
 // returns the text of the table for the ends of these calls. An event is skipped if the library does not support all
-// `boundaries` of the event. It is also skipped if `needs` of the event returns `undefined`, because the library then
-// lacks a function.
+// `boundaries` of the event. It is also skipped if `needs` of the event returns `undefined`, which means that the
+// library lacks a function.
 
 import { pause } from "../comparison/probes/channel.mjs";
 import { speed } from "./speed.mjs";

@@ -12,7 +12,7 @@ const classes = [
   { says: "in 60 s", within: OBSERVED_MS },
 ];
 
-/** Returns the class of the time after which a call was rejected. For another call, returns its state. */
+/** Returns the class of the time after which a call was rejected. If it was not rejected, returns its state. */
 export function speed({ state, ms }) {
   if (state !== "rejected") return state;
   return classes.find(({ within }) => ms <= within).says;

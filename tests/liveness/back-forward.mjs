@@ -1,5 +1,5 @@
 // Measures the kinds of bounds.json with `isNavigated`: leaves a page with a WebSocket, and returns to it, by real
-// navigations. The runner does this, because the page that runs the other kinds cannot leave itself.
+// navigations. The runner navigates, because the page that runs the other kinds cannot leave itself.
 
 import { setTimeout as pause } from "node:timers/promises";
 
@@ -9,7 +9,7 @@ const RETURNS = "the page returns from the back/forward cache";
 const TIMEOUT_MS = 15_000;
 const POLL_MS = 20;
 
-/** Resolves to the answer of the driver to a command. Without this limit, a lost answer would stop the suite. */
+/** Resolves to the answer of the driver to a command. Rejects after a timeout, since the driver may lose an answer. */
 async function answered(what, command) {
   const timeout = new AbortController();
   const late = pause(TIMEOUT_MS, undefined, { signal: timeout.signal }).then(() => {
@@ -32,7 +32,7 @@ export class PageStates {
     this.#last = state;
   }
 
-  /** Does something, and waits until a page has posted this state since. Resolves to the posted data. */
+  /** Runs `action`, and waits until a page has posted `state`. Resolves to the posted data. */
   async after(action, state) {
     this.#last = undefined;
     await action();
@@ -91,7 +91,7 @@ export async function leaveAndReturn(driver, origin, sockets, { states, runs, ke
     return { enters, returns: { ms: trip.answeredAt - trip.shownAt, reason: "answered" } };
   }
 
-  /** Leaves the page while it waits to connect again. The page may return as a new load, which does not count. */
+  /** Leaves the page while it waits to connect again. If the browser loads the page anew, the trip does not count. */
   async function tripWithoutConnection() {
     await run("set", { upgrades: "503" });
     await states.after(() => run("terminate"), "waiting");
@@ -103,8 +103,8 @@ export async function leaveAndReturn(driver, origin, sockets, { states, runs, ke
   }
 
   /**
-   * Repeats a trip until `runs` outcomes are wanted, but at most `2 * runs` times. Other outcomes occur because a
-   * browser may drop a page from its cache if memory is scarce.
+   * Repeats a trip until there are `runs` wanted outcomes, but at most `2 * runs` times. An outcome may be unwanted,
+   * because a browser may drop a page from its cache if memory is scarce.
    */
   async function repeat(trip, isWanted) {
     const outcomes = [];
@@ -125,7 +125,7 @@ export async function leaveAndReturn(driver, origin, sockets, { states, runs, ke
   };
 }
 
-/** Waits until `check` returns a value that is not false, and returns this value. */
+/** Waits until `check` returns a truthy value, and returns this value. */
 async function until(what, check) {
   for (const deadline = Date.now() + TIMEOUT_MS; ; await pause(POLL_MS)) {
     const value = await check();

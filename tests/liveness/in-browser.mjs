@@ -22,8 +22,8 @@ export async function runKinds(engine, kinds, { hiddenMs }) {
   const hiding = kinds.filter(({ isHidden }) => isHidden);
   const others = kinds.filter(({ isHidden, isNavigated }) => !isHidden && !isNavigated);
   const navigated = kinds.filter(({ isNavigated }) => isNavigated);
-  // The popups of other kinds also hide the page, but the bounds of these kinds are those of a visible page. So these
-  // kinds run in a browser that does not slow hidden pages.
+  // Some kinds in `others` open popups, which also hide the page. The bounds of `others` are those of a visible page,
+  // so these kinds run in a browser that does not slow hidden pages.
   return {
     ...(await runInBrowser(engine, others, { hiddenMs: 0, slowsHiddenPages: false })),
     ...(await runInBrowser(engine, hiding, { hiddenMs, slowsHiddenPages: true })),
@@ -72,7 +72,7 @@ async function runInBrowser(engine, kinds, { hiddenMs, slowsHiddenPages }) {
       ...servers.origins,
     });
     timer = setTimeout(() => end("the page is stuck"), hiddenMs + TEST_TIMEOUT_MS);
-    // The driver may never answer. Then the page is stuck, too.
+    // If the driver never answers, this timer also reports that the page is stuck.
     browser.driver
       .get(`${servers.origins.own}/tests/liveness/page/page.html?${query}`)
       .catch(({ message }) => end(message));

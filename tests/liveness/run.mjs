@@ -1,7 +1,7 @@
 // Measures how fast the loss of a peer is detected: `node tests/liveness/run.mjs <chromium|firefox|webkit|node>
 // [--part text] [--hidden minutes] [--write]`. Each kind of loss is repeated with a pending call that has no timeout.
-// bounds.json contains the maximum time until this call ends, and the reason of its end. The suite checks that the
-// README and docs/websocket-client.md state these bounds.
+// The file bounds.json contains the maximum time until this call ends, and the reason of its end. The suite checks that
+// the README and docs/websocket-client.md state these bounds.
 //
 //   --part     runs only the kinds with this text in their ids
 //   --hidden   runs only the kinds that hide the page, and hides it for this number of minutes. Without

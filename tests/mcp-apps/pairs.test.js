@@ -1,5 +1,5 @@
-// A host and a view, one of which is official or both of which are Portway's: all exchanges of MCP Apps, directly and
-// behind the proxy of web hosts.
+// Tests all exchanges of MCP Apps between a host and a view, directly and behind the proxy of web hosts. At least one
+// of the two uses Portway. A host or a view without Portway uses the official classes.
 
 import { assert } from "chai";
 import { startHost as startOfficialHost } from "/target/mcp-apps/official-host.js";

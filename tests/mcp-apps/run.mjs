@@ -1,6 +1,6 @@
 // Runs the specs of MCP Apps in a browser: `node tests/mcp-apps/run.mjs <chromium|firefox|webkit> [part of a spec's
-// name]`. The specs test the built package with the official classes of MCP Apps, so `cargo xtask build` must run
-// before. PORTWAY_MCP_APPS names the folder in which the packages of package.json are installed.
+// name]`. The specs test the built package with the official classes of MCP Apps, so run `cargo xtask build` first.
+// PORTWAY_MCP_APPS names the folder in which the packages of package.json are installed.
 
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

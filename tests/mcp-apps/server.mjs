@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import init, { JSONRPCPeer } from "../../pkg/node.js";
 
-/** Starts the server. Returns `handle`, which makes a request to it, and `stop`. */
+/** Starts the server. Returns `handle`, which makes a request to the server, and `stop`, which ends the server. */
 export async function startServer(packages) {
   await init();
   const script = join(packages, "node_modules/@modelcontextprotocol/server-basic-vanillajs/dist/index.js");

@@ -486,7 +486,7 @@ async fn two_peers_that_both_leave_too_many_answers_unread_wait_for_each_other_a
         assert!(timed_out > 0, "{framing}: a call must time out, or SECURITY.md is wrong");
         let later = one.client().call::<String>("big", &()).timeout(Duration::from_millis(50));
         assert_eq!(timeout(TEST_TIMEOUT, later).await?, Err(CallError::TimedOut));
-        // The end of one link ends the other link, too.
+        // The end of one link also ends the other link.
         one.client().destroy();
         timeout(TEST_TIMEOUT, one.client().closed()).await?;
         timeout(TEST_TIMEOUT, other.client().closed()).await?;

@@ -239,8 +239,8 @@ async fn credit_in_a_batch_reaches_a_stream_that_the_same_batch_has_requested() 
     Ok(())
 }
 
-/// An error with the id `null` may be the answer to a batch. A hostile peer can send many such errors, so the search
-/// for the batch must not visit all pending calls.
+/// An error with the id `null` may be the answer to a batch. A hostile peer can send many errors of this kind, so the
+/// search for the batch must not visit all pending calls.
 #[test]
 fn many_pending_calls_do_not_slow_the_handling_of_an_error_with_the_id_null() -> Test {
     let shortest_time = |others: usize| -> Result<Duration, Box<dyn Error>> {
@@ -248,7 +248,7 @@ fn many_pending_calls_do_not_slow_the_handling_of_an_error_with_the_id_null() ->
         for _ in 0..others {
             connection.call("m".into(), None, None).map_err(|_| "a call is refused")?;
         }
-        // The error cannot be assigned to one of two batches, so it ends none. So all searches do the same work.
+        // The error may belong to either of two batches, so it ends no call. Therefore all searches do the same work.
         for batch_number in 1..=2 {
             connection.begin_call(None, NonZeroU32::new(batch_number)).map_err(|_| "a call is refused")?;
         }

@@ -88,7 +88,7 @@ async fn the_errors_of_a_crashed_peer_and_a_panicked_handler_are_distinguished_f
         (reason("handler-panicked"), CallError::HandlerPanicked),
         (reason("destroyed"), CallError::Remote(remote(-32603).with_data(&json!({ "reason": "destroyed" })))),
         (json!({ "code": -32603, "message": "m" }), CallError::Remote(remote(-32603))),
-        // An error of an application may have the same `reason`, but another code.
+        // An error of an application may have the same `reason`, but a different code.
         (
             json!({ "code": 5, "message": "m", "data": { "reason": "peer-died" } }),
             CallError::Remote(remote(5).with_data(&json!({ "reason": "peer-died" }))),
@@ -246,7 +246,7 @@ async fn a_handler_that_only_computes_is_cancelled_when_it_yields() -> Test {
         tokio::task::yield_now().await;
     }
     drop(call);
-    // The test has one reference, and the registered method has another. The future of the handler has a third.
+    // The test, the registered method and the future of the handler have one reference each.
     tokio::time::timeout(TEST_TIMEOUT, async {
         while Arc::strong_count(&steps) > 2 {
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -283,8 +283,8 @@ async fn progress_is_passed_to_the_listener_of_its_call() -> Test {
     Ok(())
 }
 
-/// A listener of progress may own the last client of its link, or another call. The drop of such a listener locks the
-/// link. So the link must not be locked already when it drops the listener, because this would be a deadlock.
+/// A listener of progress may own the last client of its link, or a second call. The drop of such a listener locks the
+/// link. So the link must not hold its lock when it drops the listener. Otherwise, the drop would be a deadlock.
 #[test]
 fn a_refused_call_drops_its_listener_without_a_deadlock() -> Test {
     async fn calls() -> Test {

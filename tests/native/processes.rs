@@ -1,4 +1,4 @@
-//! Child processes, which run shell scripts here: their answers, exits, standard error and restarts.
+//! Child processes: their answers, exits, standard error and restarts. Most processes run shell scripts.
 
 use std::error::Error;
 use std::fs;

@@ -14,7 +14,7 @@ use crate::wire::TEST_TIMEOUT;
 
 type Test = Result<(), Box<dyn Error>>;
 
-/// The state of the handlers of `wait`, which run until the test releases them.
+/// The state of the handlers of `wait`. These handlers run until the test releases them.
 #[derive(Default)]
 struct Gate {
     waiting: Notify,
@@ -129,7 +129,7 @@ async fn without_listeners_a_service_ends_with_its_last_link() -> Test {
     Ok(())
 }
 
-/// The tests of the commands `portway serve` and `kaiak serve` have a write that fails for another reason.
+/// The tests of the commands `portway serve` and `kaiak serve` cover a write that fails for another reason.
 #[tokio::test]
 async fn without_listeners_a_peer_that_reads_no_more_is_not_an_error_of_the_service() -> Test {
     let (_, closed) = std::io::pipe()?;

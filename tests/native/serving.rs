@@ -361,7 +361,7 @@ async fn a_method_with_a_reserved_name_is_not_registered() -> Test {
 }
 
 /// While an agent handles a request of its editor, it calls the editor. If the editor cancels the request, the call of
-/// the agent must be cancelled, too.
+/// the agent must also be cancelled.
 #[tokio::test]
 async fn the_cancellation_of_a_request_cancels_the_calls_of_its_handler() -> Test {
     let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::Newline)?;

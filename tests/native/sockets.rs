@@ -160,7 +160,7 @@ async fn a_socket_file_has_the_mode_600_from_the_start_with_any_umask() -> Test 
             seen
         }
     });
-    // The umask applies to the whole process, so also to other tests. They do not depend on the mode of their files.
+    // The umask of the process also applies to other tests, which do not depend on the mode of their files.
     let previous_umask = rustix::process::umask(Mode::empty());
     for umask in [0o000, 0o022] {
         rustix::process::umask(Mode::from_raw_mode(umask));

@@ -88,7 +88,7 @@ fn a_program_ends_with_its_server_while_its_input_is_open() {
 fn bytes_that_std_has_read_ahead_from_standard_input_are_served() {
     let subject = Subject { command: || program("after a line"), ..SERVER };
     let mut running = Running::start(subject, Streams::Both, When::Later, Kind::Pipes);
-    // `read_line` in the program reads more than the line: the first request, too.
+    // `read_line` in the program reads the first request together with the line.
     write_all(running.input(), &[b"a line\n", &(SERVER.request)("with it")[..]].concat());
     running.read_preamble();
     running.set_nonblocking();

@@ -9,7 +9,8 @@ use tokio::time::timeout;
 
 use crate::wire::TEST_TIMEOUT;
 
-/// A xorshift generator. With the same seed, the operations are the same, but threads may run them in another order.
+/// A xorshift generator. With the same seed, the operations are the same, but threads may run them in a different
+/// order.
 struct Random(u64);
 
 impl Random {

@@ -282,7 +282,7 @@ async fn a_fifo_without_a_reader_blocks_neither_the_link_nor_the_creation_of_the
     for number in 0..100 {
         assert_eq!(client.call::<(u32,)>("echo", &(number,)).timeout(TEST_TIMEOUT).await, Ok((number,)));
     }
-    // The tap can open the FIFO for writing only once a reader has opened it.
+    // The tap can open the FIFO for writing only after a reader has opened it.
     let reader = tokio::task::spawn_blocking(move || fs::read_to_string(fifo));
     drop(client);
     timeout(TEST_TIMEOUT, tap.flushed()).await??;

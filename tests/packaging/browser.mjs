@@ -36,7 +36,7 @@ export async function visit(browser, url) {
   }
 }
 
-// Polls the outcome. `waitForFunction` runs a script in the page, which a Content-Security-Policy can forbid.
+// Polls the outcome. A Content-Security-Policy can forbid the script that `waitForFunction` would run in the page.
 async function outcomeOf(page, faults) {
   for (const end = Date.now() + TEST_TIMEOUT_MS; Date.now() < end; await page.waitForTimeout(50)) {
     // This call fails while the page reloads. A development server can make a page reload.

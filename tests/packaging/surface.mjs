@@ -44,7 +44,7 @@ async function surface() {
 
 /** Returns the names that a module exports, and the members of exported objects. */
 async function exported(file) {
-  // This module adds listeners when it is imported, which is possible only in a worker.
+  // The import of this module adds listeners, and works only in a worker.
   if (file === "./wasi-worker.js") return [];
   const module = await import(pathToFileURL(join(pkg, file)));
   return Object.entries(module).flatMap(([name, value]) => {

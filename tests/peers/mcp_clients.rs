@@ -1,7 +1,7 @@
 //! Tests of our server of MCP with official clients: the npm package `@modelcontextprotocol/client` and the Python
-//! package `mcp`, in both eras, over standard streams and over HTTP. The server is
-//! `examples/mcp-conformance-server.rs`. The command `portway serve --mcp-http` also serves its standard streams over
-//! HTTP.
+//! package `mcp`. The clients use both eras, over standard streams and over HTTP. The server is
+//! `examples/mcp-conformance-server.rs`. The command `portway serve --mcp-http` also serves the standard streams of the
+//! server over HTTP.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

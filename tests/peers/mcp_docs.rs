@@ -16,7 +16,7 @@ const PORT: &str = "8000";
 const SERVED_PORT: &str = "9000";
 
 /// Maximum time until the server has opened its port.
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// A block of code: its language with a label, and its text.
 type Block = (String, String);
@@ -68,7 +68,7 @@ fn serve(folder: &Path, python: &Path) -> (HttpServer, u16) {
     let server = HttpServer(command.spawn().unwrap());
     let start = Instant::now();
     while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-        assert!(start.elapsed() < LONGEST_WAIT, "the server must open the port {port}");
+        assert!(start.elapsed() < MAX_WAIT, "the server must open the port {port}");
         std::thread::sleep(Duration::from_millis(50));
     }
     (server, port)

@@ -71,7 +71,7 @@ async fn over_stdio(server: &str, program: &Path, arguments: &[&Path]) -> String
     row("`mcp::Client`", server, "standard streams", &versions)
 }
 
-/// Uses a server with both our clients over HTTP.
+/// Uses a server over HTTP with our client in Rust and with our client in JavaScript.
 async fn over_http(programs: &Programs, server: &str, url: &str) -> [String; 2] {
     let (mut native, mut script) = (Vec::new(), Vec::new());
     for era in ERAS {
@@ -94,7 +94,7 @@ async fn outcome(connected: Result<Client, portway::mcp::Error>) -> String {
     version
 }
 
-/// Uses our server with each client of others.
+/// Uses our server with each third-party client.
 fn others(programs: &Programs, transport: &str, target: &str) -> Vec<String> {
     let script = |interpreter: &Path, script: &str| {
         let modes = ["auto", "2026-07-28", "legacy"];

@@ -16,12 +16,12 @@ use tokio::time::{sleep, timeout};
 
 use crate::{file, mcp_clients, program};
 
-/// Maximum time of one wait. Servers need seconds to start.
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// Maximum time of one wait. A server needs some seconds to start.
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
 pub(crate) fn options() -> Options {
     Options::new("portway-tests", "1.0.0")
-        .discover_timeout(LONGEST_WAIT)
+        .discover_timeout(MAX_WAIT)
         .method("elicitation/create", |params: Value| async move {
             assert_eq!(params["message"], "name?");
             Ok::<_, RpcError>(json!({ "action": "accept", "content": { "name": "Ada" } }))
@@ -58,7 +58,7 @@ impl HttpServer {
         let process = command.kill_on_drop(true).spawn().unwrap();
         let start = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).await.is_err() {
-            assert!(start.elapsed() < LONGEST_WAIT, "the server must open the port {port}");
+            assert!(start.elapsed() < MAX_WAIT, "the server must open the port {port}");
             sleep(Duration::from_millis(50)).await;
         }
         Self { url: format!("http://127.0.0.1:{port}/mcp"), _process: process }
@@ -94,7 +94,7 @@ pub(crate) fn everything_script() -> Option<PathBuf> {
 
 async fn call(client: &Client, tool: &str, arguments: Value) -> Value {
     let call = client.call::<Value>("tools/call", &json!({ "name": tool, "arguments": arguments }));
-    timeout(LONGEST_WAIT, call.into_future()).await.unwrap().unwrap()
+    timeout(MAX_WAIT, call.into_future()).await.unwrap().unwrap()
 }
 
 fn text(result: &Value) -> &str {
@@ -110,7 +110,7 @@ async fn progress_of(client: &Client, tool: &str, arguments: Value) -> Vec<u64> 
         let step = value["progress"].as_f64().unwrap_or_default() as u64;
         progress.lock().unwrap_or_else(PoisonError::into_inner).push(step);
     });
-    timeout(LONGEST_WAIT, call.into_future()).await.unwrap().unwrap();
+    timeout(MAX_WAIT, call.into_future()).await.unwrap().unwrap();
     let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
     seen.clone()
 }
@@ -118,7 +118,7 @@ async fn progress_of(client: &Client, tool: &str, arguments: Value) -> Vec<u64> 
 async fn wait_for(path: &Path) {
     let start = Instant::now();
     while !path.exists() {
-        assert!(start.elapsed() < LONGEST_WAIT, "{} must exist", path.display());
+        assert!(start.elapsed() < MAX_WAIT, "{} must exist", path.display());
         sleep(Duration::from_millis(20)).await;
     }
 }

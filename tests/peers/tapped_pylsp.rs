@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use crate::program;
 
-/// The time in which the server must answer. It may have to start on a busy machine.
+/// The time in which the server must answer. The server may have to start on a busy machine.
 const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[tokio::test]

@@ -15,7 +15,7 @@ const MAX_FAILURES = 20;
 export class Caller {
   /** Aborts the calls of the workload `cancelledTogether`, after all calls of a burst were sent. */
   burstAbort = new AbortController();
-  /** The signal of the workload `watched`, which is never aborted. */
+  /** The signal of the workload `watched`. This signal is never aborted. */
   neverAborted = new AbortController();
   made = 0;
   ended = 0;
@@ -95,7 +95,7 @@ export class Caller {
     if (this.failures.length < MAX_FAILURES) this.failures.push(text);
   }
 
-  /** Resolves when at most `limit` calls are pending. If this takes too long, throws an error that names the calls. */
+  /** Resolves when at most `limit` calls are pending. After a timeout, throws an error that names the calls. */
   async #untilPendingAtMost(limit) {
     let isLate = false;
     const timer = startTimer(() => {
@@ -114,8 +114,8 @@ export class Caller {
   }
 
   /**
-   * Checks that each call ended once. Checks that a handler ran once for each numbered call, and never for another
-   * call. `served[n]` is how often a handler ran for the call `n`.
+   * Checks that each call ended once. Checks that a handler ran once for each numbered call, and never for a call
+   * without a number. `served[n]` is how often a handler ran for the call `n`.
    */
   compare(served) {
     for (let n = 0; n < this.made; n++) {

@@ -111,7 +111,7 @@ export class Cycles {
     port1.close();
   }
 
-  // One peer is in this context, and one is in another context. They connect over the boundary between both.
+  // One peer is in this context, and one is in another context. They connect over the boundary between these contexts.
   async #connected(ask, target) {
     const channel = `cycle ${this.cycles}`;
     const [peerHere] = await Promise.all([

@@ -34,7 +34,7 @@ function listenersOf(target, type, options) {
 EventTarget.prototype.addEventListener = function (type, listener, options) {
   const target = this ?? globalThis;
   if (listener === null || listener === undefined) return;
-  // Node itself adds listeners of these two types to each port. They are not counted.
+  // Node itself adds listeners of these two types to each port. These listeners are not counted.
   if (/^(newListener|removeListener)$/.test(type)) return addEventListener.call(target, type, listener, options);
   const targetListeners = listenersOf(target, type, options);
   if (targetListeners.has(listener) || options?.signal?.aborted) return;
@@ -141,7 +141,7 @@ for (const name of ["instantiate", "instantiateStreaming"]) {
 
 // ------------------------------------------------------------------- figures
 
-/** Returns the resources in use in this context. If the engine allows it, garbage is collected before. */
+/** Returns the resources in use in this context. If the engine allows it, collects garbage first. */
 export async function figures() {
   // Objects that a finalizer releases become garbage only for the next collection, so one collection is not enough.
   for (let round = 0; round < 3 && globalThis.gc; round++) {

@@ -16,7 +16,7 @@ const SLICES = 10;
  * promise that `onSample` returns.
  */
 export class Soak {
-  /** The current step of the soak. If a run is stuck, its error contains this text. */
+  /** The current step of the soak. The error of a run that is stuck contains this text. */
   now = "starting";
   samples = [];
   ledgers = undefined;

@@ -77,7 +77,7 @@ async function compile({ version, tsc }, project) {
   for (const file of [...files].filter((file) => !notTests.has(file)).sort()) {
     test(`${file} (${project}, TypeScript ${version})`, faults.get(file) ?? []);
   }
-  // The other errors are outside of the test files: in the declarations or the configuration, or in the compiler.
+  // The remaining errors are outside of the test files: in the declarations, in the configuration or in the compiler.
   const others = [...faults].filter(([file]) => !files.has(file) || notTests.has(file)).flatMap(([, lines]) => lines);
   if (files.size === 0) others.push("no test file was compiled");
   if (code !== 0 && faults.size === 0) others.push(`tsc ended with ${code}:`, output);

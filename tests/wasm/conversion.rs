@@ -481,7 +481,7 @@ struct Flat {
     rest: BTreeMap<String, serde_json::Value>,
 }
 
-/// Checks that our deserializer and `serde_wasm_bindgen` read equal values, or that both fail.
+/// Checks that our deserializer and `serde_wasm_bindgen` read equal values, or that both deserializers fail.
 fn assert_read_alike<T: DeserializeOwned + Debug>(value: &JsValue) {
     let name = std::any::type_name::<T>();
     let ours = RpcError::internal("").with_js_data(value.clone()).data::<T>();

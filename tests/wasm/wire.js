@@ -346,8 +346,8 @@ export function kinds() {
 }
 
 /**
- * Makes three requests, with the params `[0]`, `[value]` and `[1]`. They are sent together, as columns if possible.
- * Resolves to their outcomes as JSON.
+ * Makes three requests, with the params `[0]`, `[value]` and `[1]`. The requests are sent together, as columns if
+ * possible. Resolves to their outcomes as JSON.
  */
 export async function together(port, method, value) {
   const client = new JSONRPCClient(portTransport(port), { coalesce: "columns" });

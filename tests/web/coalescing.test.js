@@ -14,7 +14,7 @@ const request = (id, method, params) => ({ jsonrpc: "2.0", method, params, id })
 describe("calls of one turn", () => {
   beforeEach(stopClock);
 
-  it("are sent in their order: the first alone, the others with a notification in one array", async () => {
+  it("are sent in their order: the first alone, the others in one array with a notification", async () => {
     const { peer, untilReceived } = await connectToScripted();
     for (const n of [1, 2]) peer.request("echo", [n]).catch(() => {});
     peer.notify("note");

@@ -210,7 +210,7 @@ describe("received columns", () => {
     );
   });
 
-  // The engine clones a repeated object only once, so a few bytes could represent millions of messages.
+  // The engine clones a repeated object once, so a few bytes could represent millions of messages.
   it("are ignored inside columns, lists and batches", async () => {
     const { end, peer } = await connectWithColumns();
     let count = 0;

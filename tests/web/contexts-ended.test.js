@@ -1,5 +1,5 @@
-// A handler may still run after its session has ended. The library drops and reports the messages that the handler then
-// sends by its context, so these messages do not reach the next document of the peer.
+// A handler may still run after its session has ended. The library drops and reports the messages that this handler
+// sends by its context. So these messages do not reach the next document of the peer.
 
 import { assert } from "chai";
 import { CallError, JSONRPCServer } from "./support/portway.js";

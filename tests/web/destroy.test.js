@@ -446,7 +446,7 @@ describe("destroying a transport", () => {
     const [destroyed, closed, transferred] = [0, 1, 2].map(() => new MessageChannel().port1);
     const { port1: abandoned, port2: other } = new MessageChannel();
     portTransport(destroyed).destroy();
-    // Node reports only once that a port has closed. The test waits for these reports, so that no client receives them.
+    // Node reports the close of a port once. The test waits for these reports, so that no client receives them.
     const closeEvents = inNode ? [closed, abandoned].map((port) => new Promise((end) => port.once("close", end))) : [];
     closed.close();
     other.close();

@@ -140,7 +140,7 @@ it("an iframe buffers messages for 10 s after the start of its wasm, then drops 
   const client = new JSONRPCClient(windowTransport(contentWindow));
   afterThisTest(() => client.destroy());
   await client.request("echo");
-  // The rest of the ten seconds is time for a busy machine.
+  // A busy machine may need the remaining four seconds.
   await pause(6_000);
   assert.deepEqual(removed, []);
   post(late, 2);

@@ -113,7 +113,7 @@ for (const [kind, targetOf] of Object.entries(kinds)) {
       const reasons = (await Promise.all(rejections)).map(({ reason }) => reason);
       assert.deepEqual(reasons, ["incompatible-version", "incompatible-version"]);
       await pause(60);
-      assert.isAtMost(seen.length, 4, "at most one hello and one refusal from each peer");
+      assert.isAtMost(seen.length, 4, "each peer must send at most one hello and one refusal");
     });
   });
 }

@@ -23,8 +23,8 @@ describe("a batch", () => {
     this.timeout(60_000);
     const transport = recorder();
     const peer = new JSONRPCPeer(transport, { onError() {} });
-    // The more calls have been pending at one time, the more responses of a batch does the library examine. So the test
-    // first makes many calls.
+    // The number of responses of a batch that the library examines grows with the number of calls that have been
+    // pending at one time. So the test first makes many calls.
     const calls = Array.from({ length: 10_000 }, () => peer.request("a"));
     for (const { id } of transport.sent) transport.deliver({ jsonrpc: "2.0", id, result: 1 });
     await Promise.all(calls);

@@ -11,7 +11,7 @@ import { deferred, isPending, until } from "./support/outcomes.js";
 import { hostileMessages } from "./fixtures/hostile-messages.js";
 import "./fixtures/message-counter.js";
 
-/** Records all messages that this window receives. The listeners of the library receive these messages, too. */
+/** Records all messages that this window receives. The listeners of the library also receive these messages. */
 function recordMessages() {
   const events = [];
   const listener = (event) => events.push(event);

@@ -62,7 +62,7 @@ describe("no listener for the unloading of a page is added", () => {
   it("in an iframe that loads the library and connects", async () => {
     const element = connectingIframe({ late: 200 }, { attach: false });
     document.body.append(element);
-    // The loaded document has another global object than the initial empty document.
+    // The loaded document and the initial empty document have different global objects.
     await new Promise((loaded) => element.addEventListener("load", loaded));
     const types = recordListenedEvents(element.contentWindow);
     const peer = await connected(element);

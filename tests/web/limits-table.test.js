@@ -60,7 +60,7 @@ async function listOfOneTurn(params) {
 /**
  * Returns the number of items that a server sends on `streams` endless streams, each with this credit. An item takes
  * `busy` ms. `turns` is the number of turns that end before the items are counted. If `turns` is 0, only microtasks run
- * before.
+ * before the count.
  */
 async function countSentItems(credit, { streams = 1, busy = 0, turns = 0 } = {}) {
   const transport = recorder();

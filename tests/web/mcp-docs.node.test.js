@@ -1,4 +1,4 @@
-// Runs the programs in JavaScript of docs/mcp.md, with a server for those that use HTTP.
+// Runs the programs in JavaScript of docs/mcp.md, with a server for the programs that use HTTP.
 
 import { assert } from "chai";
 import { once } from "node:events";

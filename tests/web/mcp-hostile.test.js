@@ -53,7 +53,7 @@ describe("in the dialect mcp, a cancellation", () => {
     assert.deepEqual((await remoteEnd.next()).result, { protocolVersion: "2025-11-25" });
   });
 
-  it("after the answer, or a second one, is ignored", async () => {
+  it("is ignored if it arrives after the answer, or a second time", async () => {
     const { peer, remoteEnd, errors } = scriptedPeer();
     peer.method("quick", () => ({})).method("slow", () => new Promise(() => {}));
     remoteEnd.post(request(1, "quick"));
@@ -64,7 +64,7 @@ describe("in the dialect mcp, a cancellation", () => {
     assert.deepEqual([await remoteEnd.unreadBeforeResponse(), errors], [[], []]);
   });
 
-  it("of a call of this side does not end the call", async () => {
+  it("of a call of the receiving peer does not end the call", async () => {
     const { peer, remoteEnd } = scriptedPeer();
     const call = peer.request("sampling/createMessage", {}, { timeout: 0 });
     const { id } = await remoteEnd.next();
@@ -96,7 +96,7 @@ describe("in the dialect mcp, a cancellation", () => {
     assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", id: 1, result: { n: 2 } });
   });
 
-  it("without jsonrpc belongs to other code", async () => {
+  it("without the member jsonrpc is ignored, because it is not a message", async () => {
     const { peer, remoteEnd } = scriptedPeer();
     let signal;
     peer.method("tools/call", (_, context) => ((signal = context.signal), new Promise(() => {})));
@@ -177,7 +177,7 @@ describe("in the dialect mcp, progress", () => {
     }
   });
 
-  it("without params, or with params of another kind, is ignored", async () => {
+  it("without params, or with params that are not an object, is ignored", async () => {
     const { peer, remoteEnd, errors } = scriptedPeer();
     const call = peer.request("a", {}, { timeout: 0, onProgress: () => assert.fail("no progress") });
     const { id } = await remoteEnd.next();

@@ -82,7 +82,7 @@ describe("The era of an MCP server", () => {
     assert.deepEqual(server, { capabilities: {}, protocolVersion: "2026-07-28" });
   });
 
-  it("is legacy after -32022 with legacy versions only", async () => {
+  it("is legacy after -32022 with only legacy versions", async () => {
     const site = await startSite(({ name }, { error, legacy, message, result }) =>
       name === "server/discover" ? error(-32022, 400, undefined, { supported: ["2025-11-25"] }) : legacy(),
     );

@@ -1,4 +1,4 @@
-// Responses of MCP servers over HTTP that violate the rules. Each ends only its call.
+// Responses of MCP servers over HTTP that violate the rules. Each such response ends only its own call.
 
 import { assert } from "chai";
 import { CallError } from "./support/portway.js";

@@ -36,7 +36,7 @@ describe("A session of the legacy era over HTTP", () => {
     }
   });
 
-  it("may be absent: nothing is sent in its place, or deleted", async () => {
+  it("may be absent: then the client sends neither the header of the session nor DELETE", async () => {
     const site = await startSite((_, { legacy, result }) => legacy() ?? result({}));
     const { peer } = await connectMcp(site.url);
     await peer.request("tools/list");
@@ -228,7 +228,7 @@ describe("A stream of the legacy era over HTTP", () => {
     ["200 and HTML", { status: 200, type: "text/html", body: "<p>" }],
     ["404 without a session", { status: 404 }],
   ])
-    it(`of the server ends for good at ${text}`, async () => {
+    it(`of the server ends permanently at ${text}`, async () => {
       const site = await startSite(({ name }, { data, legacy }) => (name === "GET" ? data : legacy()), {
         data: response,
       });

@@ -41,7 +41,7 @@ describe("in the dialect mcp, a call", () => {
     }
   });
 
-  it("is cancelled without a text if no text can be made of the reason", async () => {
+  it("is cancelled without a text if the reason cannot be converted to text", async () => {
     const { peer, remoteEnd, errors } = scriptedPeer();
     const controller = new AbortController();
     const call = peer.request("tools/call", undefined, { signal: controller.signal });
@@ -350,7 +350,7 @@ describe("in the dialect mcp, a request of the peer", () => {
 });
 
 describe("in the dialect mcp, two peers", () => {
-  it("cancel each other's requests: the reason reaches the handler, and neither side reports an error", async () => {
+  it("cancel each other's requests: the reason reaches the handler, and neither peer reports an error", async () => {
     const { near, far, errors } = connectedPeers();
     for (const [caller, server] of [
       [near, far],
@@ -449,7 +449,7 @@ describe("the option dialect", () => {
   });
 });
 
-it("in the dialect mcp, nothing of rpc.* and no $/ notification is sent from the first call to destroy()", async () => {
+it("in the dialect mcp, no method with a name rpc.* or $/* is sent from the first call to destroy()", async () => {
   const { near, far } = channel();
   const sent = [];
   const recorded = (transport) => ({

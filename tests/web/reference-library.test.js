@@ -1,5 +1,5 @@
-// The examples of the original protocol document, whose authors wrote them for their own library. They must work with
-// this library, too.
+// The examples of the original protocol document, whose authors wrote them for their own library. They must also work
+// with this library.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCServer, RPCError, portTransport, wiggum } from "./support/portway.js";

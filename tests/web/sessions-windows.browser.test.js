@@ -272,7 +272,7 @@ describe("an iframe", () => {
   });
 
   /**
-   * Connects an iframe, and waits until the library checks the window of the iframe less often. The library then
+   * Connects an iframe, and waits until the library checks the window of the iframe less often, so that the library
    * notices a new window late. `move` appends the iframe again, and so replaces its window.
    */
   async function connectIframeAndWait(options) {
@@ -352,7 +352,7 @@ describe("an iframe", () => {
     it(`that navigates without a goodbye ends the session after the next document has loaded: an iframe ${kind}`, async () => {
       const element = connectingIframe({ ...query, mute: "" }, iframeOptions);
       const peer = await connected(element, options);
-      // The load event of the iframe has fired by then.
+      // The load event of the iframe fires during this pause.
       await pause(100);
       const hanging = timedRejection(peer.request("hang", [], { timeout: 0 }));
       element.src = iframeUrl({}, { file: "scripted-iframe.html" });

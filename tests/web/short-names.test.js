@@ -25,7 +25,7 @@ class Recorder {
     return prototype;
   }
 
-  /** Returns an object with these members, which inherits the accessors. */
+  /** Returns an object that has these members and inherits the accessors. */
   object(owner, members) {
     return Object.assign(Object.create(this.prototype(Object.prototype, owner)), members);
   }

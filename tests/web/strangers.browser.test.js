@@ -13,8 +13,8 @@ const request = (method, id = 1) => ({ jsonrpc: "2.0", id, method });
 const notification = (method) => ({ jsonrpc: "2.0", method });
 
 /**
- * Returns an array with one entry, `true`, for each event from the window of an iframe. chai cannot compare the events
- * themselves, because it would read the members of a window of another origin.
+ * Returns an array with one entry, `true`, for each event from the window of an iframe. The test cannot compare the
+ * events themselves, because chai would read the members of a window of another origin.
  */
 const eventsOf = ({ window }, events) =>
   events.map(({ source }) => source === window).filter((isFromWindow) => isFromWindow);

@@ -156,7 +156,7 @@ describe("the credit of all streams of a peer", () => {
     await until(() => items("b") >= 12, "some items are missing");
     await remoteEnd.unreadBeforeResponse();
     assert.equal(items("b"), 12);
-    // The window of this stream is 10 now. It cannot grow, because the other stream has the rest of the credit.
+    // The window of this stream is 10 now. The window cannot grow, because the other stream has all remaining credit.
     credit("b", 100);
     await until(() => items("b") >= 22, "some items are missing");
     await remoteEnd.unreadBeforeResponse();

@@ -36,7 +36,7 @@ function serve(transport, notifications) {
     .onNotify("$/progress", (params) => notifications.push(params));
 }
 
-/** Returns a message after a conversion to JSON and back, without the texts of errors, which are not compared. */
+/** Converts a message to JSON and back, and removes the texts of errors, which are not compared. */
 function canonical(message) {
   const copy = JSON.parse(JSON.stringify(message));
   for (const { error } of [copy].flat()) delete error?.message;

@@ -142,7 +142,7 @@ describe("the consumer of a stream", () => {
     const { item } = await nextStreamRequest(remoteEnd);
     for (let n = 0; n < 4; n++) item(n);
     assert.equal((await first).value, 0);
-    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), [], "one item is less than half of a window of four");
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), [], "one of four items must cause no credit");
     await items.next();
     const credit = { jsonrpc: "2.0", method: "rpc.credit", params: { id: 1, count: 2 } };
     assert.deepEqual(await remoteEnd.next(), credit);
@@ -287,7 +287,7 @@ describe("the consumer of a stream", () => {
         const piece = bytes.slice(at, at + 4);
         transfer([piece.buffer]);
         yield piece;
-        assert.equal(piece.byteLength, 0, "a transferred buffer is detached at the sender");
+        assert.equal(piece.byteLength, 0, "a transferred buffer must be detached at the sender");
       }
     });
     const bytes = new Uint8Array([1, 2, 3, 4, 5, 6, 7, 8, 9]);
@@ -346,7 +346,7 @@ describe("the timeout of a stream", () => {
     // This call ends later than the timeout of the stream would.
     const slowCall = client.request("slow", undefined, { timeout: 1_000 });
     assert.equal((await rejection(slowCall)).reason, "timeout");
-    assert.equal(client.pending, 1, "the stream is still open");
+    assert.equal(client.pending, 1, "the stream must still be open");
     item(2);
     end();
     assert.deepEqual(await all(items), [2]);
@@ -390,7 +390,7 @@ describe("the signal of a stream", () => {
     const reason = new Error("enough");
     controller.abort(reason);
     assert.equal(client.pending, 0);
-    assert.equal(await rejection(items.next()), reason, "buffered items are dropped");
+    assert.equal(await rejection(items.next()), reason, "buffered items must be dropped");
     assert.isTrue((await items.next()).done);
     await returned.promise;
     assert.isTrue(signal.aborted);
@@ -416,7 +416,7 @@ describe("the signal of a stream", () => {
       for (const value of [1, 2]) transport.deliver({ jsonrpc: "2.0", method: "rpc.item", params: { id: 1, value } });
       await first;
       controller.abort(reason);
-      assert.equal(await rejection(items.next()), reason, "buffered items are dropped");
+      assert.equal(await rejection(items.next()), reason, "buffered items must be dropped");
       assert.isTrue((await items.next()).done);
       assert.deepEqual(
         transport.sent.map(({ method }) => method),

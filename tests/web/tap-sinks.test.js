@@ -58,8 +58,8 @@ describe("a function as a sink", () => {
   });
 
   it("may throw: by default, the error is logged; an error of onError is also logged", async () => {
-    // After the test, the sink also gets the record of the link's end. No test expects a line then, so the sink throws
-    // only once.
+    // After the test, the sink also gets the record of the link's end. No test expects a printed line at that time, so
+    // the sink throws only once.
     const throwingOnce = () => {
       let isFirst = true;
       return () => {

@@ -79,7 +79,8 @@ describe("the timeout of a call", () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport, { timeout: 1_000 });
     const first = client.request("a");
-    // The response is sent at once. A busy machine may delay it, and the call must not time out before.
+    // The response is sent at once. A busy machine may delay the response, and the call must not time out before the
+    // response arrives.
     remoteEnd.post({ jsonrpc: "2.0", id: 1, result: 1 });
     await first;
     await pause(300);

@@ -193,7 +193,7 @@ describe("wasm that has trapped because its memory is exhausted", () => {
     const server = new copy.JSONRPCServer(far).method("echo", (params) => params);
     const client = new copy.JSONRPCClient(near);
     assert.deepEqual(await client.request("echo", [1]), [1]);
-    assert.equal((await rejection(oldClient.request("a"))).reason, "wasm-died", "old clients stay unusable");
+    assert.equal((await rejection(oldClient.request("a"))).reason, "wasm-died", "old clients must stay unusable");
     oldClient.destroy();
     assert.deepEqual(await client.request("echo", [2]), [2]);
     client.destroy();

@@ -45,7 +45,7 @@ function peerOver(socket, options, peerOptions) {
   return { peer, transport };
 }
 
-/** Starts a client in its own process, which calls `echo` and prints a line when it has the answer. */
+/** Starts a client in its own process. The client calls `echo`, and prints a line when it has the answer. */
 async function startClient(url) {
   const program = `
     import WebSocket from "ws";

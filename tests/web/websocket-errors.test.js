@@ -30,7 +30,7 @@ describe("the error of a call over a WebSocket", () => {
     assert.include(error.message, `JSON-RPC timeout without a connection to ${server.url}: add (id=`);
   });
 
-  it("that times out after it was sent has no such text", async () => {
+  it("that times out after it was sent does not name the connection", async () => {
     const server = await startServer();
     const { peer, session } = connectTo(server.url);
     await session();
@@ -127,7 +127,7 @@ describe("the error of a call over a WebSocket", () => {
     peer.destroy();
   });
 
-  it("contains one of two failures, if a function throws and another one rejects", async () => {
+  it("contains one of two failures, if one function throws and a second function rejects", async () => {
     const options = {
       protocols() {
         throw new Error("no protocols");
@@ -177,7 +177,7 @@ describe("a notification after the end of the connection", () => {
     return { client: peer, errors };
   }
 
-  /** Closes a port, whose transport then refuses calls. */
+  /** Closes a port, so that its transport refuses calls. */
   async function closedPort() {
     const { port1, port2 } = new MessageChannel();
     const errors = [];

@@ -9,7 +9,7 @@ import { afterThisTest } from "./support/cleanup.js";
 
 const root = new URL("../../", import.meta.url);
 
-/** Starts a process of Node with this program, which can use `WebSocket`, `client` and `transport`. */
+/** Starts a process of Node with this program. The program can use `WebSocket`, `client` and `transport`. */
 function start(url, program) {
   const text = `
     import WebSocket from "ws";

@@ -38,8 +38,8 @@ describe("A server that is killed at random moments", () => {
     /** The number of connections that were lost until now. */
     const lostCount = () => named("onLost").length;
     /**
-     * The calls by number: whether the call is idempotent, its ends, the number of its executions, and the number of
-     * connections that were lost while it was pending.
+     * The calls by number. `ends` has the outcomes of a call, `runs` is the number of its executions, and `losses` is
+     * the number of connections that were lost while the call was pending.
      */
     const calls = [];
     let isOver = false;

@@ -24,7 +24,7 @@ describe("a client over a WebSocket", () => {
     assert.isBelow(performance.now() - start, 1_000);
   });
 
-  /** Returns a test. The test makes the server silent with `silence`, and checks that a call then ends. */
+  /** Returns a test. The test makes the server silent with `silence`, and checks that a pending call ends. */
   const endsCalls = (silence) =>
     async function () {
       this.timeout(30_000);

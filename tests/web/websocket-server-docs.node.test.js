@@ -145,7 +145,7 @@ describe("the server in Node of docs/websocket-server.md", function () {
     ["a frame that is not masked", 1002, (socket) => socket._socket.write("\x81\x02{}", "latin1")],
     ["a message over maxPayload", 1009, (socket) => socket.send("x".repeat(10 * 1024 * 1024 + 1))],
   ])
-    it(`closes the connection with ${code} after ${name}, and serves others`, async () => {
+    it(`closes the connection with ${code} after ${name}, and serves further connections`, async () => {
       const { port, child } = await startServer();
       const neighbour = await open(port);
       const { socket } = await open(port);

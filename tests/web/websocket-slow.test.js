@@ -73,7 +73,7 @@ describe("a client over a slow WebSocket", () => {
     const controller = new AbortController();
     const { signal } = controller;
     const call = rejection(peer.request("never", [], { timeout: 0, idempotent: true, signal }));
-    await until(() => named("onLost").length === 5, "the server was not given up five times", 30_000);
+    await until(() => named("onLost").length === 5, "the connection must end five times", 30_000);
     assert.deepEqual(waitsOf(named("onLost")), [100, 200, 400, 800, 800]);
     await session(6);
     controller.abort();

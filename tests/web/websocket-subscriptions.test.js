@@ -175,13 +175,13 @@ describe("a subscription", () => {
     const last = rejection(closed.items.next());
     await closed.server.command("close", { code: 1008, reason: "" });
     assert.equal((await last).reason, "peer-gone");
-    // A later subscription on a transport that has ended rejects, too.
+    // A later subscription on a transport that has ended also rejects.
     const { peer: latePeer, transport } = connectTo(closed.server.url);
     transport.close();
     assert.equal((await rejection(subscribe(latePeer, { ...methodNames, transport }).next())).reason, "peer-gone");
   });
 
-  it("unsubscribes after the response to its request, even if it has already ended before", async () => {
+  it("unsubscribes after the response to its request, even if it has already ended", async () => {
     // The server does not answer this method, so the test sends the response.
     const { items, server, untilSubscribed, peer } = await subscribed({ method: "never" });
     const [request] = requestsIn(await untilSubscribed(), "never");

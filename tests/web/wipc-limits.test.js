@@ -44,7 +44,7 @@ function channelWithoutReader(options) {
       return written;
     },
     end: () => writer.close().catch(() => {}),
-    /** Returns a reader for the test, which then reads chunk by chunk. */
+    /** Returns a reader, with which the test reads chunk by chunk. */
     reader: () => far.readable.getReader(),
     read() {
       const reader = far.readable.getReader();
@@ -256,7 +256,7 @@ describe("a WIPC peer that sends many requests and ends its output", function ()
     });
 
     it(`gets all responses of a ${role} if it reads slowly`, async () => {
-      // Reading takes longer than `closeTimeout` in all, but the pauses are much shorter.
+      // In total, reading takes longer than `closeTimeout`, but each pause is much shorter.
       const pipe = channelWithoutReader({ role, closeTimeout: 2_000 });
       let handled = 0;
       let hasEnded = false;
@@ -574,7 +574,7 @@ describe("running requests over WIPC", function () {
       ],
     );
     assert.deepEqual([gates.length, notes], [14, 8]);
-    // This ends only one of the batch's two requests. The other is still running, so the payload still counts.
+    // This ends only one of the batch's two requests. The other request is still running, so the payload still counts.
     gates[0].resolve(1);
     await pipe.postBytes(request("wait", "later", ["x".repeat(9 << 20)]));
     await until(() => pipe.messages.length === 2);

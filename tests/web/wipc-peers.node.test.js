@@ -1,7 +1,8 @@
 // WIPC with npm `wipc-js` as the peer: its host with our guest, its guest with our host, and the example.
 //
-// The tests avoid faults of `wipc-js`: it loses a frame whose magic is split over two reads, waits for a payload after
-// any text that begins with the magic, throws for a reserved type, and drops the payloads of OPEN and CLOSE.
+// The tests avoid four faults of `wipc-js`. It loses a frame whose magic is split over two reads. It waits for a
+// payload after any text that begins with the magic. It throws for a reserved type. It drops the payloads of OPEN and
+// CLOSE.
 
 import { assert } from "chai";
 import { execFile, spawn } from "node:child_process";

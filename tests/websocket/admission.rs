@@ -55,7 +55,7 @@ async fn a_host_that_is_not_served_is_refused_before_the_upgrade() -> Test {
     assert_eq!(status(address, &own_host, "Host: evil.example\r\n").await?, 400);
     let (_, head) = RawClient::ask(address, &request("x", "").replace("Host: x\r\n", "")).await?;
     assert!(head.starts_with("HTTP/1.1 400 "), "{head}");
-    // In this request, the URL has another host than the header `Host`.
+    // In this request, the URL and the header `Host` have different hosts.
     let absolute = request(&own_host, "").replace("GET /rpc", "GET http://evil.example/rpc");
     let (_, head) = RawClient::ask(address, &absolute).await?;
     assert!(head.starts_with("HTTP/1.1 400 "), "{head}");
@@ -226,7 +226,7 @@ async fn the_number_of_connections_is_bounded_in_total_and_per_address() -> Test
 
     let address = serve(WebSocketPolicy::new().max_connections(2)).await?;
     let mut first = RawClient::open(address).await?;
-    // A connection with an incomplete head of a request counts, too, until another client needs its place.
+    // A connection with an incomplete head of a request also counts, until another client needs its place.
     let mut silent = tokio::net::TcpStream::connect(address).await?;
     let mut second = RawClient::open(address).await?;
     assert_eq!(within(silent.read(&mut [0])).await??, 0);

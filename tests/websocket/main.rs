@@ -1,4 +1,4 @@
-//! WebSockets over real sockets. Some tests write the bytes of one side without the library, to violate RFC 6455.
+//! WebSockets over real sockets. Some tests write the bytes of one end without the library, to violate RFC 6455.
 #![cfg(unix)]
 #![allow(clippy::indexing_slicing, reason = "indexing a JSON value returns null for a missing member")]
 

@@ -20,8 +20,8 @@ const RATE: &str = "PORTWAY_TEST_RATE";
 const BUFFER: &str = "PORTWAY_TEST_BUFFER";
 
 /// The time for which the test watches the links. The library abandons a silent peer earlier, after 41 s: 20 s until
-/// the ping, 20 s after the ping, and up to 1 s. After 60 s, libtest would write to the output of the other process,
-/// which the test has closed.
+/// the ping, 20 s after the ping, and up to 1 s. After 60 s, libtest in the other process would write to its output,
+/// which this test has closed.
 const WATCHED: Duration = Duration::from_secs(55);
 
 /// A peer that reads, and the message for it.
@@ -51,7 +51,7 @@ impl Reader {
     }
 }
 
-/// Serves one connection, of this reader in another process. Returns the process, and the server.
+/// Starts this reader in a separate process, and serves its connection. Returns the process, and the server.
 async fn serve_reader(reader: Reader) -> io::Result<(Process, Peer)> {
     let listener = Listener::websocket("127.0.0.1:0").await?;
     let address = listener.address().ok_or_else(|| io::Error::other("no address"))?;
@@ -61,7 +61,7 @@ async fn serve_reader(reader: Reader) -> io::Result<(Process, Peer)> {
     Ok((process, peer))
 }
 
-/// Connects to this reader in another process. Returns the process, and the client.
+/// Starts this reader in a separate process, and connects to it. Returns the process, and the client.
 async fn connect_to_reader(reader: Reader) -> io::Result<(Process, Client)> {
     let mut process = reader.start("slow_readers::serve_process", "127.0.0.1:0")?;
     let address = process.line("LISTENS ")?;

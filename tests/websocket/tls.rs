@@ -1,4 +1,4 @@
-//! Connections with TLS to a server, which has a self-signed certificate.
+//! Connections with TLS to a server with a self-signed certificate.
 
 use std::io;
 use std::net::SocketAddr;
@@ -50,7 +50,8 @@ async fn only_a_trusted_certificate_for_the_host_of_the_url_is_accepted() -> Tes
     let error = within(Transport::websocket(&format!("wss://localhost:{port}/"))).await?.err();
     let error = error.ok_or("a certificate without a trusted root was accepted")?.to_string();
     assert!(error.starts_with(&format!("localhost:{port}: ")) && error.contains("certificate"), "{error}");
-    // The certificate is for `localhost`. The URL below has another host, so the client must refuse the certificate.
+    // The certificate is for `localhost`. The URL below has a different host, so the client must refuse the
+    // certificate.
     let options = WebSocketOptions::new().root_certificates(pem);
     let error = within(options.connect(&format!("wss://127.0.0.1:{port}/"))).await?.err();
     let error = error.ok_or("a certificate for another host was accepted")?.to_string();

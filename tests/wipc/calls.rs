@@ -32,7 +32,7 @@ fn client(role: &str) -> std::io::Result<(Client, Arc<Mutex<Vec<u8>>>)> {
     Ok((Client::new(transport), printed))
 }
 
-/// Returns a transport, and the remote end of its stream, which the test reads and writes.
+/// Returns a transport, and the remote end of its stream. The test reads and writes the remote end.
 fn transport_with_remote_end() -> std::io::Result<(Transport, DuplexStream)> {
     let (near, far) = duplex(100_000);
     let (reader, writer) = split(near);
@@ -385,7 +385,7 @@ async fn frames_that_are_not_calls_are_passed_to_the_application_and_not_answere
     let run = tokio::spawn(server.run());
     let call = frame(FrameType::Call, r#"{"jsonrpc":"2.0","id":1,"method":"one"}"#);
     far.write_all(&[frame(FrameType::Open, "hello"), call.clone()].concat()).await?;
-    assert_eq!(timeout(TEST_TIMEOUT, frames(&mut far, 1)).await??[0].0, FrameType::Call, "OPEN is not answered");
+    assert_eq!(timeout(TEST_TIMEOUT, frames(&mut far, 1)).await??[0].0, FrameType::Call, "OPEN must not be answered");
     far.write_all(&[frame(FrameType::Close, "bye"), frame(FrameType::Data, "late"), call].concat()).await?;
     assert_eq!(timeout(TEST_TIMEOUT, frames(&mut far, 1)).await??[0].0, FrameType::Call);
     assert_eq!(timeout(TEST_TIMEOUT, run).await??, Closed::End);
@@ -542,7 +542,7 @@ async fn no_kind_of_guest_buffers_a_call_of_two_hundred_megabytes() -> Test {
         let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         let mut output = frames_of(&mut stdout);
         stdin.write_all(&header(FrameType::Call, 200_000_000)?).await?;
-        // The role `peer` uses a `Peer`, which may serve only as a client. So it sends no answer with the id null.
+        // An application may use a `Peer` only as a client. So the role `peer` sends no answer with the id null.
         if role == "serve" {
             let refused: Value = serde_json::from_str(&timeout(TEST_TIMEOUT, output.next_call()).await??)?;
             assert_eq!((&refused["id"], &refused["error"]["data"]["reason"]), (&Value::Null, &json!("oversize")));

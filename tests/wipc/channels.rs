@@ -210,7 +210,7 @@ async fn a_dropped_channel_writes_queued_frames_to_a_peer_that_reads() -> Test {
     Ok(())
 }
 
-/// A writer that signals its drop: the receiver of `_drop_sender` then returns an error.
+/// A writer that signals its drop: after the drop, the receiver of `_drop_sender` returns an error.
 struct ReportsDrop<W> {
     writer: W,
     _drop_sender: oneshot::Sender<()>,

@@ -135,7 +135,7 @@ async fn peer() -> io::Result<()> {
     Ok(())
 }
 
-/// Reads its input to the end, but does not exit then.
+/// Reads its input to the end, and does not exit.
 fn stubborn() -> io::Result<()> {
     Guest::new().send(FrameType::Open, b"")?;
     let mut bytes = Vec::new();
@@ -164,7 +164,7 @@ fn send_close() -> io::Result<()> {
     exit(4);
 }
 
-/// Prints lines from another thread while `work` runs.
+/// Prints lines from a second thread while `work` runs.
 fn with_printing_thread(work: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     std::thread::spawn(|| {
         for number in 0.. {

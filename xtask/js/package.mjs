@@ -25,7 +25,7 @@ const source = "crates/portway-web/js";
 /** The folder with the TypeScript declarations of the package. */
 const types = "crates/portway-web/types";
 const instance = join(root, source, "driver/wasm-instance.js");
-// The script writes the package to this folder, and moves the complete package to `out`. Until then, tests can use the
+// The script writes the package to `stage`, and moves the complete package to `out`. Until this move, tests can use the
 // old package.
 const stage = join(root, "target/pkg-new");
 /** The wasm with short names of its imports and exports. */
@@ -45,7 +45,7 @@ const glueReplacements = [
     /function initSync\(module\) \{.*?\n\}/s,
     "function initSync(module) { return (wasm = new WebAssembly.Instance(module, __wbg_get_imports()).exports); }",
   ],
-  // Only numbers are passed to this wasm, so it needs no table of JavaScript values.
+  // JavaScript passes only numbers to this wasm, so the wasm needs no table of JavaScript values.
   [/(__wbindgen_init_externref_table: function\(\) \{).*?\n {8}\}/s, "$1}"],
   // The strings of this wasm are ASCII, and `TextDecoder` does not exist in some realms.
   [
@@ -80,7 +80,7 @@ const shortExportNames = {
 };
 
 // wasm-bindgen copies the modules that Rust imports, but not the modules that these modules import. So the bundle uses
-// the sources instead of the copies. An entry module and the glue then share one instance of each module.
+// the sources instead of the copies. The entry module and the glue therefore share one instance of each module.
 const fromSources = {
   name: "from-sources",
   setup({ onResolve }) {
@@ -90,7 +90,7 @@ const fromSources = {
   },
 };
 
-// Entry modules import `wipc.js` of the package instead of its source, so that all entry modules share its classes.
+// Entry modules import the bundle `wipc.js` instead of its source, so that all entry modules share the classes of WIPC.
 const shareWipc = {
   name: "share-wipc",
   setup({ onResolve }) {
@@ -101,9 +101,9 @@ const shareWipc = {
 };
 
 // Members that only modules of one bundle use. The bundle has short names for these members, so long names in the
-// sources do not make the bundle larger. Some objects are visible to an application, to another bundle (`wipc.js`), or
-// to another copy of the library. The list must not contain members of these objects, because each bundle has different
-// short names, and a member of an object of the application may have the same short name.
+// sources do not make the bundle larger. The list must not contain members of objects that an application, the bundle
+// `wipc.js` or another copy of the library can read. Each bundle has different short names, so these readers would not
+// find a shortened member. A shortened member could also have the name of a member that an application adds.
 const internalMembers = [
   "abandon",
   "abandonAll",
@@ -216,11 +216,11 @@ const shortenedMembers = new Set();
 /**
  * The characters of short local names, in an order that compresses well. By default, Terser orders the characters by
  * their frequency in each bundle. With one order for all bundles, code that two bundles share has the same names in
- * both. A compressor of both bundles then finds the repetition.
+ * each bundle. So a compressor finds the repeated code.
  */
 const NAME_CHARACTERS = "tenasiorlcfhudpkgRPEbWyNMOwmxATCI_jvSDFGHUKVXYZBJQqz$L";
 
-/** Numbers the local names for Terser: the first character is a letter, and the others may be digits. */
+/** Returns short local names by their numbers, for Terser. A digit is never the first character of a name. */
 const nameOrder = {
   get(number) {
     let name = "";
@@ -232,7 +232,7 @@ const nameOrder = {
   },
 };
 
-/** Annotations `@__PURE__` that esbuild adds, although every bundler knows that these expressions are pure. */
+/** Annotations `@__PURE__` that esbuild adds to expressions which every bundler knows to be pure. */
 const redundantMarks = /\/\* @__PURE__ \*\/(?=new (Weak)?(Map|Set)\b|Symbol\b)/g;
 
 async function bundle({ name, output, platform }) {
@@ -265,8 +265,8 @@ async function bundle({ name, output, platform }) {
   const options = {
     ecma: 2022,
     module: true,
-    // gzip compresses calls better than inlined code, so only the simplest functions are inlined. With `lhs_constants`,
-    // Terser would move constants in comparisons, which gzip compresses no better.
+    // gzip compresses calls better than inlined code, so only the simplest functions are inlined. `lhs_constants` would
+    // move constants to the left of comparisons, and the gzipped bundle would not be smaller.
     compress: { passes: 3, inline: 1, lhs_constants: false },
     mangle: { nth_identifier: nameOrder },
     format: { preserve_annotations: true },
@@ -297,7 +297,7 @@ async function licences({ inputs }) {
   return (await Promise.all(texts)).join("");
 }
 
-// Copies the declarations. A module without its own declarations exports those of the main module.
+// Copies the declarations. A module without declarations of its own gets the declarations of the main module.
 async function copyDeclarations() {
   const own = (await readdir(join(root, types))).filter((file) => file.endsWith(".d.ts"));
   await Promise.all(own.map((file) => copyFile(join(root, types, file), join(stage, file))));

@@ -33,7 +33,7 @@ function compare(pair, rust, js, optional = []) {
 }
 
 // One JavaScript file declares the commands and the outputs. A name in this file is a command if `mod commands` in Rust
-// has this name.
+// also declares the name.
 const abi = "crates/portway-web/js/driver/wasm-abi.js";
 const abiInRust = "crates/portway-web/src/abi.rs";
 const inModule = (name) =>
@@ -49,7 +49,7 @@ const outputs = inAbi(false);
 compare(`mod outputs of ${abiInRust} and ${abi}`, inModule("outputs"), outputs, ["NOTHING", "SEND", "OPERATION"]);
 if (outputs.OPERATION !== outputs.HAS_MORE - 1) faults.push(`${abi}: OPERATION must be HAS_MORE - 1`);
 
-// JavaScript has no names for the kinds, so the number of each kind is computed from an example.
+// JavaScript has no names for the kinds of messages, so the number of each kind is computed from an example.
 const { HAS_VERSION, kindOf, shapeOf } = await import("../../crates/portway-web/js/driver/envelope.js");
 const { MAX_METHOD_LENGTH } = await import("../../crates/portway-web/js/driver/limit-values.js");
 const shape = (message) => shapeOf(message, message, 8);
@@ -90,7 +90,7 @@ if (shape({ method: "a".repeat(MAX_METHOD_LENGTH + 1) }) >> 4 !== shape({ id: "a
   faults.push("crates/portway-web/js/driver/envelope.js: a long method must have the same kind as a long id");
 }
 
-/** Returns the position of the only bit that is set in `number`. */
+/** Returns the position of the one bit that is set in `number`. */
 function bit(number) {
   return Math.log2(number);
 }
@@ -112,7 +112,7 @@ compare(
   { ...pick(["RESULT", "ERROR", "PROGRESS", "FAILED"]), ...Object.fromEntries(reasonNumbers) },
   ["FAILED", "WASM_DIED"],
 );
-// ANSWERED and POLLED are not events. They are return values, which JavaScript only compares with 0.
+// ANSWERED and POLLED are not events. They are return values, and JavaScript checks only whether they are 0.
 const { ANSWERED, POLLED, ...events } = inRust("src/browser/server.rs");
 compare(
   "src/browser/server.rs and crates/portway-web/js/rust/client-server.js",

@@ -1,5 +1,5 @@
 // Prints the sizes of the files in the arguments, raw and compressed, as JSON: [{ file, raw, gzip, brotli }]. An
-// argument may contain several files, separated by a +. Their contents are measured together.
+// argument may name several files, separated by +. The contents of these files are measured together.
 import { readFileSync } from "node:fs";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 

@@ -67,11 +67,11 @@ pub(crate) struct Arguments {
     /// The browser engine
     #[arg(long, value_enum, default_value = "chromium")]
     engine: Engine,
-    /// Run only these workloads, by their letters or names, such as A,B,loopback. These workloads cannot be combined
-    /// with others: native, wipc, ws, tap, mcp, inspector and kaiak
+    /// Run only these workloads, by their letters or names, such as A,B,loopback. Each of native, wipc, ws, tap, mcp,
+    /// inspector and kaiak must be the only workload
     #[arg(long, value_name = "WORKLOADS")]
     only: Option<String>,
-    /// Run only at these boundaries, such as worker,frame
+    /// Measure only at these boundaries, such as worker,frame
     #[arg(long, value_name = "BOUNDARIES")]
     boundary: Option<String>,
     /// Measure only the baselines and these libraries, such as portway,portway-off
@@ -80,15 +80,15 @@ pub(crate) struct Arguments {
     /// The number of rounds. The default depends on the workload: 11 for most, 50 for sequential calls
     #[arg(long, value_name = "N")]
     rounds: Option<u32>,
-    /// Run a third of the rounds, which is enough during development but too few for a conclusion. For inspector, the
-    /// steady stream takes 1 minute instead of 30 minutes
+    /// Run a third of the rounds, which is too few for a conclusion. For inspector, the steady stream takes 1 minute
+    /// instead of 30 minutes
     #[arg(long)]
     quick: bool,
     /// Print each promised ratio with its threshold, and fail if a ratio misses its threshold
     #[arg(long)]
     check: bool,
-    /// Also measure this pkg/ of an older build. It is measured twice: the difference between the two results shows the
-    /// noise
+    /// Also measure this pkg/ of an older build. The old pkg/ is measured twice: the difference between the two results
+    /// shows the noise
     #[arg(long, value_name = "PKG")]
     old: Option<PathBuf>,
     /// Write the table and the plot to the README

@@ -1,5 +1,5 @@
-//! Finds the three browser engines and their drivers. On Debian, apt-get installs missing engines and drivers. The
-//! exception is geckodriver, which cargo installs on any system.
+//! Finds the three browser engines and their drivers. On Debian, apt-get installs missing engines and drivers, except
+//! for geckodriver. On every system, cargo installs a missing geckodriver.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ pub(crate) struct Browser {
     driver: PathBuf,
 }
 
-/// A browser, or a text that names the missing program and the way to install it.
+/// A browser, or a text that names the missing program and the command that installs it.
 pub(crate) type Found = Result<Browser, String>;
 
 impl Engine {

@@ -1,5 +1,6 @@
 //! `cargo xtask build`: creates pkg/, the npm package, with wasm-pack, wasm-opt and xtask/js/package.mjs.
-//! With `--only inspector`, builds the core of the inspector instead. With `--only page`, builds its page instead.
+//! With `--only inspector`, builds only the core of the inspector. With `--only page`, builds the page of the
+//! inspector.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -110,17 +111,17 @@ pub(crate) fn run(setup: &Setup) -> Result<()> {
         let raw = workspace.path(raw);
         remove_folder(&raw)?;
         let mut pack = environment.command("wasm-pack", &workspace.root)?;
-        // `no-install` prevents downloads by wasm-pack, which would ignore the lock file. xtask has installed all
-        // tools.
+        // With `no-install`, wasm-pack downloads no tools. Its downloads would ignore the lock file. xtask has
+        // installed all tools.
         pack.args(["build", krate, "--mode", "no-install", "--no-opt", "--no-pack"]);
         pack.args(["--target", &build.target, "--profile", &build.profile, "--out-name", name, "--out-dir"]).arg(&raw);
-        // With the default feature, the library would start as soon as the module is loaded. Without this feature, the
-        // loader of the package starts the library.
+        // With the default feature `start`, the library would start as soon as the module is loaded. Without this
+        // feature, the loader of the package starts the library.
         pack.args(["--", "--no-default-features"]);
         step(&format!("wasm: wasm-pack build {krate}"), || run_ok(&mut pack, &log, LIMIT))?;
 
-        // wasm-opt removes the sections with names and producers. The linker must not remove them, because it would
-        // also remove the custom sections that wasm-bindgen needs.
+        // wasm-opt removes the sections with names and producers. The linker must not remove these sections, because
+        // the linker would also remove the custom sections that wasm-bindgen needs.
         let wasm = raw.join(format!("{name}_bg.wasm"));
         let mut opt = node.command("wasm-opt", &workspace.root)?;
         opt.args(&build.wasm_opt).arg(&wasm).arg("-o").arg(&wasm);

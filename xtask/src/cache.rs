@@ -48,7 +48,7 @@ pub(crate) fn lock(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Returns the folder of the cache for the values of the two variables and the home folder.
+/// Returns the cache folder. The arguments are the values of `PORTWAY_CACHE` and `XDG_CACHE_HOME`, and the home folder.
 fn locate(portway: Option<PathBuf>, xdg: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
     portway.or_else(|| xdg.map(|xdg| xdg.join("portway"))).or_else(|| home.map(|home| home.join(".cache/portway")))
 }

@@ -1,7 +1,7 @@
-//! `cargo xtask conformance`: runs the official conformance suite of MCP with the client and the server in Rust. The
-//! suite starts `examples/mcp-conformance.rs` for each scenario of clients, and is its server. The suite is the client
-//! of `examples/mcp-conformance-server.rs` in all scenarios of servers. The scenarios `auth/*` are left out, because
-//! the library leaves OAuth to the application.
+//! `cargo xtask conformance`: runs the official conformance suite of MCP with the client and the server in Rust. For
+//! each scenario of clients, the suite starts `examples/mcp-conformance.rs` and serves it. In the scenarios of servers,
+//! the suite is a client of `examples/mcp-conformance-server.rs`. The scenarios `auth/*` do not run, because the
+//! library leaves OAuth to the application.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -106,7 +106,7 @@ impl Server {
         let mut url = String::new();
         let output = process.stdout.take().context("the server must have an output")?;
         BufReader::new(output).read_line(&mut url)?;
-        // One scenario requires a name of this machine.
+        // One scenario requires the host name `localhost` instead of an address.
         Ok(Self { url: url.trim().replace("127.0.0.1", "localhost"), process })
     }
 }

@@ -47,10 +47,10 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     let mut command = environment.command(&folder.join("cargo-tarpaulin").to_string_lossy(), &workspace.root)?;
     command.args(["tarpaulin", "--skip-clean", "--timeout", "600"]);
     command.args(PACKAGES.iter().flat_map(|package| ["--packages", package]));
-    // The LLVM engine of cargo-tarpaulin adds counters to the compiled code. The other engine stops the process at each
-    // line, which slows the process, so tests with timeouts fail.
+    // The LLVM engine of cargo-tarpaulin adds counters to the compiled code. The ptrace engine would stop the process
+    // at each line, and tests with timeouts would fail in the slow process.
     command.args(["--engine", "llvm", "--out", "Json", "--output-dir"]).arg(&report).arg("--target-dir").arg(&build);
-    // Tests start these programs. The lines that the programs run are counted, too.
+    // Tests start these programs. The lines that the programs run also count.
     command.arg("--objects").args(["portway", "duet-rpc"].map(|program| build.join("debug").join(program)));
     step("coverage: the library's tests", || run_ok(&mut command, &log, TARPAULIN_TIMEOUT))?;
 

@@ -1,5 +1,5 @@
-//! `cargo xtask demo`: builds the playground or the inspector, and then serves it. With `--check`, runs the end-to-end
-//! check of the playground, and then a part of the check of the inspector.
+//! `cargo xtask demo`: builds and serves the playground or the inspector. With `--check`, runs the end-to-end check of
+//! the playground, and then a part of the check of the inspector.
 
 use std::time::Duration;
 

@@ -37,8 +37,8 @@ impl Environment {
     pub(crate) fn command(&self, program: &str, folder: &Path) -> Result<Command> {
         let mut command = Command::new(program);
         command.current_dir(folder);
-        // `cargo run` sets variables that describe the package xtask. A cargo process would use them for other
-        // packages.
+        // `cargo run` sets variables that describe the package xtask. Without this loop, a cargo process that xtask
+        // starts would use these variables for other packages.
         for (name, _) in env::vars_os() {
             if name.to_str().is_some_and(describes_a_package) {
                 command.env_remove(name);

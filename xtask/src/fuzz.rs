@@ -29,8 +29,8 @@ const INSTRUMENTATION: &str = "-Cpasses=sancov-module \
 /// The time limit of one input, in seconds.
 const MAX_INPUT_SECONDS: u32 = 25;
 
-/// The memory limit of a process, in MiB. Code with a leak exceeds the limit, and so does code that trusts a length in
-/// the input.
+/// The memory limit of a process, in MiB. Code that leaks memory exceeds the limit. So does code that allocates memory
+/// for a large length in the input.
 const MAX_MEMORY_MB: u32 = 1024;
 
 /// Maximum length of an input, in bytes.
@@ -114,7 +114,7 @@ fn build(workspace: &Workspace, targets: &[String]) -> Result<PathBuf> {
         .with("RUSTFLAGS", INSTRUMENTATION)
         .with("CXX", compiler_of_engine(workspace)?);
     let mut command = environment.command(&cargo().to_string_lossy(), &workspace.path("fuzz"))?;
-    // With `--target`, the flags do not apply to build scripts and macros.
+    // With `--target`, cargo does not apply the flags to build scripts and macros.
     command.args(["build", "--release", "--target", &host]);
     for target in targets {
         command.args(["--bin", target]);
@@ -160,7 +160,7 @@ fn run_all(targets: &[String], jobs: usize, work: impl Fn(&str) -> Run + Sync) -
 }
 
 fn run_one(workspace: &Workspace, programs: &Path, target: &str, time: Duration) -> Result<Run> {
-    // libFuzzer writes new inputs to the first folder, and only reads the others.
+    // libFuzzer writes new inputs to the first folder, and only reads the second folder.
     let new_inputs = workspace.path("target/fuzz/corpus").join(target);
     let findings = workspace.path("target/fuzz/findings");
     fs::create_dir_all(&new_inputs)?;
@@ -231,7 +231,7 @@ fn statistic(output: &str, name: &str) -> Option<u64> {
     value?.trim().parse().ok()
 }
 
-/// Replaces this process by the program of the only target, which runs once, with the input in the file `input`.
+/// Replaces this process by the program of the only target. The program runs once, with the input in the file `input`.
 fn reproduce(workspace: &Workspace, programs: &Path, targets: &[String], input: &Path) -> Result<bool> {
     let [target] = targets else { bail!("--input requires exactly one target in --only") };
     // The program runs in the folder in which cargo was called, because `input` is relative to this folder.

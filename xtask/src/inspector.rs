@@ -1,5 +1,5 @@
 //! `cargo xtask build --only inspector`: builds the core of the inspector as wasm, in the folder from which the page
-//! imports the wasm. `cargo xtask build --only page`: also builds the page, and copies the page to [`EMBEDDED`].
+//! imports the wasm. `cargo xtask build --only page` also builds the page, and copies the page to [`EMBEDDED`].
 
 use std::fs;
 use std::path::Path;
@@ -44,7 +44,7 @@ const PAGE: &str = "www/inspector/dist";
 /// The folder whose files the build script of `portway-cli` embeds in the command `portway`.
 pub(crate) const EMBEDDED: &str = "crates/portway-cli/page";
 
-/// The only file of [`EMBEDDED`] that does not belong to the page. It is in the repository.
+/// The only file of [`EMBEDDED`] that is in the repository. All other files belong to the built page.
 const NOT_OF_THE_PAGE: &str = "README.md";
 
 /// The end-to-end check of the page.

@@ -29,7 +29,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("tap", &["driver", "transport", "tap"]),
 ];
 
-/// A module that every folder may import. The modules for Node import it, so that they share its classes.
+/// A module that every folder may import. The modules for Node import this module, so that they share the classes of
+/// WIPC.
 const SHARED_ENTRY: &str = "entry/wipc.js";
 
 /// Maximum number of lines in a source file of a package. Rust files in a folder `tests` may be longer.

@@ -1,8 +1,9 @@
 //! `cargo xtask kaiak-rules DIR`: measures `kaiak` with rules of Konveyor and their test projects.
 //!
 //! The folder has these files. Paths in them are relative to the folder.
-//! - `cases.json`: a list of `{rules, ruleID, data, exactly}`: the file of the rule, its test project, and the number
-//!   of incidents that the test of the rule expects. With `atLeast` instead of `exactly`, more incidents are accepted.
+//! - `cases.json`: a list of `{rules, ruleID, data, exactly}`. `rules` is the file of the rule, `data` is its test
+//!   project, and `exactly` is the number of incidents that the test of the rule expects. With `atLeast` instead of
+//!   `exactly`, more incidents are accepted.
 //! - `fixable.json`, optional: a list of `{ruleID}`: the rules whose fixes must leave no incident.
 //! - `javax-imports.json`, optional: imports for the rules in `kaiak/rules/jakarta`. `changed` has pairs: an import
 //!   that the rules rename, and its new name. `left` has the imports that the rules must not change.
@@ -62,8 +63,7 @@ struct Incident {
     line_number: Option<usize>,
 }
 
-/// Minimum share of the counts that must be as expected, in percent. Some tests of rules expect other counts than their
-/// test projects have.
+/// Minimum share of the counts that must be as expected, in percent. Some tests of rules expect wrong counts.
 const MIN_COUNTS_PERCENT: usize = 97;
 
 /// Runs the measurements. Returns `false` if too many counts differ, if the fixes of a fixable rule fail, or if an
@@ -169,7 +169,7 @@ impl Kaiak<'_> {
                 continue;
             };
             // If only some classes of a package move, this option also renames wildcard imports of the package. The
-            // other classes of the package are then not imported any more, so the option is the second attempt.
+            // classes that do not move are no longer imported, so the option is the second attempt.
             match self.fix(case, &["--mixed-wildcards"])? {
                 None => {
                     with_option += 1;
@@ -218,7 +218,8 @@ impl Kaiak<'_> {
         Ok((contents(&copy)? != after).then(|| "a second run changes files".to_owned()))
     }
 
-    /// Fixes a file with all `imports` by the rules of the repository. Returns whether each import is then as expected.
+    /// Writes a file with all `imports`, and fixes the file by the rules of the repository. Returns whether each import
+    /// in the fixed file is as expected.
     fn imports(&self, imports: &Imports) -> Result<bool> {
         let folder = self.setup.workspace.path("target/kaiak-imports");
         fs::create_dir_all(&folder)?;
@@ -244,8 +245,8 @@ impl Kaiak<'_> {
     }
 }
 
-/// Describes a change in a line without an incident by its path and its line. An added or removed line or file is such
-/// a change, too.
+/// Describes a change in a line without an incident by its path and its line. An added or removed line, and an added or
+/// removed file, also count as changes.
 fn change_outside(
     before: &BTreeMap<PathBuf, Vec<u8>>,
     after: &BTreeMap<PathBuf, Vec<u8>>,

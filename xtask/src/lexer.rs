@@ -1,5 +1,5 @@
-//! Splits Rust and JavaScript into code, comments and literals. The result is only as exact as the checks of xtask
-//! need.
+//! Splits Rust and JavaScript into code, comments and literals. The result is exact enough for the checks of xtask, but
+//! not for a compiler.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -70,8 +70,8 @@ pub(crate) fn javascript(source: &str) -> Vec<Piece<'_>> {
     })
 }
 
-/// Splits a source. `piece` returns the kind and the length of the next piece. Its arguments are the rest of the
-/// source, the first character of the rest, and the previous piece that is not a comment.
+/// Splits a source. `piece` returns the kind and the length of the next piece. The arguments of `piece` are the rest of
+/// the source, the first character of the rest, and the previous piece that is not a comment.
 fn split<'a>(source: &'a str, mut piece: impl FnMut(&str, char, Option<Piece<'a>>) -> (Kind, usize)) -> Vec<Piece<'a>> {
     let mut pieces = Vec::new();
     let mut previous = None;
@@ -97,7 +97,7 @@ fn split<'a>(source: &'a str, mut piece: impl FnMut(&str, char, Option<Piece<'a>
     pieces
 }
 
-/// Returns the kind and the length of the piece at the start of `rest`, whose first character is `first`.
+/// Returns the kind and the length of the piece at the start of `rest`. `first` is the first character of `rest`.
 fn rust_piece(rest: &str, first: char) -> (Kind, usize) {
     if rest.starts_with("//") {
         return (Kind::Comment, rest.find('\n').unwrap_or(rest.len()));

@@ -41,7 +41,7 @@ struct Table {
     limit: Vec<Row>,
 }
 
-/// A part of the library, or the commands, to which a limit applies.
+/// A place where a limit applies: a part of the library, or the commands.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "kebab-case")]
 enum Place {
@@ -256,8 +256,9 @@ impl Table {
 }
 
 impl Row {
-    /// Returns the tests of a limit for one place. Without separate tests, Rust in browsers shares the tests of
-    /// JavaScript, whose modules it uses. WIPC in Rust shares the tests of `native`, whose links it uses.
+    /// Returns the tests of a limit for one place. Rust in browsers uses the modules of JavaScript, and WIPC in Rust
+    /// uses the links of `native`. If such a place has no tests of its own, returns the tests of JavaScript or of
+    /// `native`.
     fn tests_of(&self, place: Place) -> Option<&str> {
         let shared = match place {
             Place::RustWeb => self.tests.get(&Place::Js),

@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
 /// Runs every check, or the checks that `--only` selects. Returns `false` if a check has failed.
 pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
     let workspace = &setup.workspace;
-    // The set-up runs first, so that its output is not between the lines of the checks.
+    // The toolchain is set up first, so that the output of the set-up is not between the lines of the checks.
     let wasm = setup.wasm()?;
     let wasm_clippy = setup.toolchain()?.clippy(workspace)?;
     let node = setup.node()?;
@@ -85,12 +85,12 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
             let mut command = wasm.command(&program.to_string_lossy(), &workspace.root)?;
             command.args(arguments).args(["--quiet", "--target", WASM, "-p", &package]);
             if package == LIBRARY {
-                // The other tests run on the host only.
+                // The other tests run only on the host.
                 command.args(["--all-features", "--lib", "--test", "wasm"]);
             } else if package == BROWSER {
                 command.args(["--all-features", "--lib"]);
             } else if wasm_too.contains(&package) {
-                // The programs of such a package run on the host only.
+                // The programs of such a package run only on the host.
                 command.args(["--all-features", "--lib"]);
             }
             run_ok(command.args(["--", "-Dwarnings"]), &log, LIMIT)
@@ -99,7 +99,7 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
     checks.check("windows: cargo check", || {
         for features in [&[][..], &["--no-default-features"]] {
             if !check_on_target(workspace, "check", WINDOWS, LIBRARY, features)? {
-                // The target is missing for both sets of features, so one warning is enough.
+                // The next set of features needs the same missing target, so one warning is enough.
                 break;
             }
         }
@@ -120,7 +120,7 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
             .env("RUSTDOCFLAGS", "-Dwarnings");
         run_ok(&mut command, &log, LIMIT)
     });
-    // This check covers wasm32 only, because `cargo xtask test` runs the examples on the host.
+    // This check covers only wasm32, because `cargo xtask test` runs the examples on the host.
     checks.check("examples in the docs: wasm32", || {
         let mut command = wasm.command("cargo", &workspace.root)?;
         // Cargo and stable rustdoc cannot compile examples without running them. The runner `true` does nothing, so
@@ -187,8 +187,8 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
     Ok(checks.failed == 0)
 }
 
-/// Runs `cargo check` or another command on the library of a package for another target, with warnings as errors. Skips
-/// the command and returns `false` if the active toolchain does not have the target and the target cannot be added.
+/// Runs a command such as `cargo check` on the library of a package for `target`, with warnings as errors. Skips the
+/// command and returns `false` if the active toolchain does not have the target and the target cannot be added.
 fn check_on_target(
     workspace: &Workspace,
     command: &str,
@@ -224,7 +224,7 @@ impl Checks {
             return;
         }
         self.run += 1;
-        // The checks run one after another, and most take a second, so no line is printed at their start.
+        // The checks run one by one, and most of them take only a second, so no line is printed at their start.
         if let Err(error) = short_step(name, work) {
             self.failed += 1;
             eprintln!("{error:#}");

@@ -65,7 +65,7 @@ fn add_crates_of(
     krate: &str,
     crates: &mut BTreeMap<(String, String), Crate>,
 ) -> Result<()> {
-    // If the crate used the standard library, NOTICE would have to name the crates of this library, too.
+    // If the crate used the standard library, NOTICE would also have to name the crates of this library.
     if !workspace.read(&format!("{krate}/src/lib.rs"))?.contains("#![no_std]") {
         bail!("{krate} must be `no_std`: NOTICE names `core`, `alloc` and `compiler_builtins` only");
     }
@@ -107,8 +107,8 @@ fn read_crate(package: &Package) -> Result<Crate> {
     Ok(Crate { name: name.clone(), version: version.clone(), license, authors: authors.clone(), texts })
 }
 
-/// Returns the licence files of a package. If one of the files is for MIT, omits the file for Apache-2.0, because one
-/// of these two licences is sufficient.
+/// Returns the licence files of a package. If one of the files has the MIT licence, omits the file with the Apache-2.0
+/// licence, because the package may be used under either licence.
 fn texts_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = BTreeMap::new();
     for entry in folder.read_dir().with_context(|| folder.display().to_string())? {

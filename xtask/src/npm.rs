@@ -1,5 +1,6 @@
-//! Checks the version of Node, and installs the packages of six lock files. One lock file is in the root of the
-//! repository. The suites `environments`, `peers`, `mcp-apps`, `kaiak-agents` and `conformance` have the others.
+//! Checks the version of Node, and installs the packages of the lock files. One lock file is in the root of the
+//! repository. The suites `environments`, `peers`, `mcp-apps`, `kaiak-agents` and `conformance` have one lock file
+//! each.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -61,8 +62,8 @@ pub(crate) fn conformance(workspace: &Workspace, cache: &Cache) -> Result<PathBu
 
 /// Installs the packages of the suite `kaiak-agents` into the cache, unless they are installed. Returns their folder.
 pub(crate) fn kaiak_agents(workspace: &Workspace, cache: &Cache) -> Result<PathBuf> {
-    // Some packages for other systems are not in the registry, so the lock file omits these packages. `npm ci` refuses
-    // such a lock file.
+    // Some packages for foreign systems are not in the registry, so the lock file omits these packages. `npm ci`
+    // refuses a lock file that omits packages.
     into_cache(workspace, cache, "kaiak-agents", "install")
 }
 
@@ -134,7 +135,7 @@ fn covers(installed: &Value, required: &Value) -> bool {
         let found = installed.get("packages").and_then(|packages| packages.get(path));
         match found {
             Some(found) => found.get("version") == package.get("version"),
-            // Optional packages and peer dependencies may be missing. An example is a binary for another system.
+            // Optional packages and peer dependencies may be missing, such as a binary for a foreign system.
             None => ["optional", "devOptional", "peer"].iter().any(|key| package.get(key).is_some()),
         }
     })

@@ -97,7 +97,7 @@ pub(crate) fn clear(log: &Path) -> Result<()> {
 }
 
 /// Runs `work`. Prints a line with `name` at the start, and a second line with `name` and the duration at the end.
-/// Other steps may print lines in between.
+/// Concurrent steps may print lines between these two lines.
 pub(crate) fn step<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     eprintln!("  {name} ...");
     short_step(name, work)
@@ -137,7 +137,7 @@ fn wait(child: &mut Child, limit: Duration) -> Result<Ending> {
             return Ok(Ending::Exited(status));
         }
         if start.elapsed() > limit {
-            // All descendants are killed, too. For example, if only the driver of a browser were killed, the browser
+            // The descendants are also killed. For example, if only the driver of a browser were killed, the browser
             // would continue to run.
             for process in descendants(child.id()) {
                 Command::new("kill").arg("-9").arg(process.to_string()).stderr(Stdio::null()).status().ok();

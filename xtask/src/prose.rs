@@ -90,8 +90,8 @@ fn breaches_of(source: &str, is_rust: bool) -> Vec<(usize, String)> {
     breaches
 }
 
-/// Returns the lines that are too long. The formatters do not break literals. So the columns of literals are not
-/// counted in a line of code, and the columns of a URL at the end are not counted in a comment.
+/// Returns the lines that are too long. The formatters do not break literals. So a line of code is counted without its
+/// literals. A comment is counted without a URL at its end.
 fn long_lines(source: &str, pieces: &[Piece<'_>]) -> Vec<(usize, String)> {
     let mut breaches = Vec::new();
     let mut start = 0;

@@ -94,7 +94,7 @@ impl Setup {
         Ok(complete)
     }
 
-    /// Prints lines for a shell, so that cargo and wasm-pack can be used without xtask.
+    /// Prints lines for a shell, with which a user can call cargo and wasm-pack without xtask.
     pub(crate) fn print_environment(&self) -> Result<bool> {
         print!("{}", self.wasm_and_node()?.to_shell()?);
         Ok(true)

@@ -19,7 +19,7 @@ struct Measured {
 pub(crate) struct Sizes {
     files: Vec<(String, Measured)>,
     budget: u64,
-    /// The modules that pages load in addition to another module, each with the gzipped bytes that the module adds.
+    /// The additional modules of pages, each with the gzipped bytes that it adds.
     additions: Vec<(Addition, u64)>,
 }
 
@@ -56,7 +56,7 @@ impl Sizes {
     }
 
     /// Returns a text for each failed check. A check fails if the package or an addition exceeds its budget, or if the
-    /// README names another size.
+    /// README names a wrong size.
     pub(crate) fn problems(&self, readme: &str) -> Vec<String> {
         let gzip = self.sum(|file| file.gzip);
         let mut problems = Vec::new();
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_readme_with_another_figure_is_a_problem() {
+    fn a_readme_with_a_wrong_figure_is_a_problem() {
         for (readme, problems) in [("It is 15.4 KiB.", 0), ("It is 15.9 KiB, or 2 KiB.", 1), ("It is small.", 1)] {
             assert_eq!(sizes(15_755).problems(readme).len(), problems, "{readme}");
         }

@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
     /// Run a short soak, as `cargo xtask test` does
     #[arg(long, conflicts_with = "minutes")]
     quick: bool,
-    /// The seed of an earlier run. With the same seed, the soak repeats the calls of that run
+    /// The seed of an earlier run. The soak repeats the calls of that run
     #[arg(long, value_name = "N")]
     seed: Option<u32>,
 }

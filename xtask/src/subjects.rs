@@ -13,8 +13,8 @@ const LAST_UNCHECKED: &str = "c089aba";
 
 const MAX_CHARACTERS: usize = 72;
 
-/// Imperatives that end in `ed`, `ing` or `s`. The check refuses all other words with these endings, except for words
-/// in `ss` or `us`.
+/// Imperatives that end in `ed`, `ing` or `s`. The check refuses every word with such an ending that is not in this
+/// list, except for words that end in `ss` or `us`.
 const IMPERATIVES: &[&str] =
     &["alias", "bring", "embed", "exceed", "feed", "need", "ping", "proceed", "seed", "speed", "string"];
 

@@ -1,5 +1,6 @@
 //! `cargo xtask surface`: compares the public surface of the npm package, of `portway` and of `portway-proto` with the
-//! lists in tests/surface. A change of the surface therefore requires a change of a list, which a reviewer notices.
+//! lists in tests/surface. A change of the surface therefore requires a change of a list, so that a reviewer sees the
+//! change.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -90,7 +91,8 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     Ok(is_equal)
 }
 
-/// The error for a rustdoc that writes another version of the JSON format than [`FORMAT`]. Contains that version.
+/// The error for a rustdoc that does not write the version [`FORMAT`] of the JSON format. Contains the version that
+/// rustdoc writes.
 #[derive(Debug)]
 struct OtherFormat(Option<u64>);
 
@@ -108,7 +110,7 @@ impl fmt::Display for OtherFormat {
 impl std::error::Error for OtherFormat {}
 
 /// Compares the list of `target` with the public items of its library. An error shows the lines that differ. If rustdoc
-/// writes another format than [`FORMAT`], prints that the list is not compared.
+/// does not write the format [`FORMAT`], prints that the list is not compared.
 pub(crate) fn check(setup: &Setup, target: Target) -> Result<()> {
     let expected = setup.workspace.read(target.list())?;
     let found = match items(setup, target) {
@@ -132,8 +134,8 @@ pub(crate) fn check(setup: &Setup, target: Target) -> Result<()> {
 /// Returns the public items of the library, one on each line. Omits implementations that the compiler adds.
 fn items(setup: &Setup, target: Target) -> Result<String> {
     let Setup { workspace, .. } = setup;
-    // Cargo runs build scripts again whenever `RUSTC_BOOTSTRAP` has changed. This build has a separate folder, so that
-    // other builds, without this variable, do not run the build scripts again.
+    // Cargo runs build scripts again whenever `RUSTC_BOOTSTRAP` has changed. This build sets the variable, so it has a
+    // separate folder. Builds without the variable therefore need not run the build scripts again.
     let folder = workspace.path("target/surface");
     let mut command = rustdoc(setup, target)?;
     command

@@ -1,6 +1,6 @@
-//! Finds a Rust toolchain that can build for wasm32. Tries, in this order, the active toolchain, a toolchain that an
-//! earlier run has completed in the cache, and the active toolchain after rustup has added the target. The last attempt
-//! is the compiler of Debian, with a standard library that xtask builds.
+//! Finds a Rust toolchain that can build for wasm32. The first attempt is the active toolchain. The second attempt is a
+//! toolchain that an earlier run has completed in the cache. The third attempt is the active toolchain after rustup has
+//! added the target. The last attempt is the compiler of Debian, with a standard library that xtask builds.
 
 use std::env;
 use std::ffi::OsString;
@@ -112,7 +112,7 @@ impl Toolchain {
                 .with("RUSTDOC", folder.join("bin/rustdoc"))
                 // clippy-driver is a separate compiler, which finds the standard library by this variable.
                 .with("SYSROOT", folder)
-                // `cargo run` sets these variables for the toolchain that runs xtask, which has other libraries.
+                // `cargo run` sets these variables to the libraries of the toolchain that runs xtask.
                 .without("LD_LIBRARY_PATH")
                 .without("RUSTUP_TOOLCHAIN"),
         }

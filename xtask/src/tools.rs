@@ -50,7 +50,7 @@ impl Tool {
         Ok(Self { krate: "cargo-tarpaulin", programs: &["cargo-tarpaulin"], version, accepts_newer: true })
     }
 
-    /// Returns the folder of the programs, and installs them if they are missing.
+    /// Installs the programs if they are missing, and returns their folder.
     pub(crate) fn folder(&self, workspace: &Workspace, cache: &Cache) -> Result<PathBuf> {
         if let Some(folder) = self.in_path() {
             return Ok(folder);
@@ -106,7 +106,7 @@ impl Tool {
         let products = cache.path("tools/build");
         let mut command = Environment::default()
             .with("CARGO_TARGET_DIR", &products)
-            // The tools run for seconds only, but each new machine builds them. So a fast build is more important than
+            // The tools run only for seconds, but each new machine builds them. So a fast build is more important than
             // fast code.
             .with("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
             .with("CARGO_PROFILE_RELEASE_LTO", "off")
@@ -132,7 +132,8 @@ enum Dependencies {
 }
 
 /// Installs a tool with the versions in its lock file. If the registry lacks one of these versions, as a mirror may,
-/// cargo uses the newest versions. This is safe, because no package of this repository contains the tool.
+/// cargo uses the newest versions. The newest versions are safe, because no package of this repository contains the
+/// tool.
 fn install_with(mut attempt: impl FnMut(Dependencies) -> Result<Outcome>) -> Result<Outcome> {
     let outcome = attempt(Dependencies::Locked)?;
     if outcome.success() || !lacks_locked_version(&outcome.output) {
@@ -147,7 +148,7 @@ fn lacks_locked_version(output: &str) -> bool {
     output.contains("failed to select a version for the requirement") && output.contains("(locked to ")
 }
 
-/// Removes the build products of `cargo install`. They are not used after all tools are installed.
+/// Removes the build products of `cargo install`. The products are not used after all tools are installed.
 pub(crate) fn remove_build_products(cache: &Cache) -> Result<()> {
     let products = cache.path("tools/build");
     if products.exists() {

@@ -1,6 +1,6 @@
-//! Builds a standard library for wasm32 from Debian's sources, because Debian's compiler has no such library. The
-//! result is a toolchain folder in the cache. The programs and links in this folder refer to the installed compiler.
-//! The installed compiler is not changed.
+//! Builds a standard library for wasm32 from Debian's sources, because Debian's compiler has no standard library for
+//! wasm32. The result is a toolchain folder in the cache. The programs and links in this folder refer to the installed
+//! compiler. The installed compiler is not changed.
 
 use std::env::consts::ARCH;
 use std::fs;
@@ -24,7 +24,7 @@ pub(crate) const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src"
 const RUSTC: &str = "/usr/bin/rustc";
 const CARGO: &str = "/usr/bin/cargo";
 
-/// Returns the toolchain folder for the installed compiler, if an earlier run has completed it.
+/// Returns the toolchain folder for the installed compiler, if an earlier run has completed the folder.
 pub(crate) fn completed_folder(cache: &Cache) -> Option<PathBuf> {
     let folder = folder(cache).ok()?;
     folder.join("bin/rustc").exists().then_some(folder)
@@ -42,7 +42,7 @@ pub(crate) fn set_up(workspace: &Workspace, cache: &Cache) -> Result<()> {
         debian::install("wasm compiler", &PACKAGES, &workspace.log("apt"))?;
     }
     let folder = folder(cache)?;
-    // The folder has another name until it is complete. So a folder with the final name is always complete.
+    // Until the folder is complete, it has a temporary name. So a folder with the final name is always complete.
     let unfinished = folder.with_extension("unfinished");
     if unfinished.exists() {
         fs::remove_dir_all(&unfinished)?;
@@ -109,7 +109,7 @@ fn build(stub: &Path, log: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Fills `folder` with the libraries, symlinks and scripts of a toolchain. The scripts contain the path `final_folder`,
-/// because the caller then renames `folder` to `final_folder`.
+/// because the caller later renames `folder` to `final_folder`.
 fn write_toolchain(folder: &Path, final_folder: &Path, libraries: &[PathBuf]) -> Result<()> {
     let wasm_libraries = folder.join("lib/rustlib").join(WASM).join("lib");
     fs::create_dir_all(&wasm_libraries)?;
@@ -150,8 +150,8 @@ fn link_entries(from: &Path, to: &Path, excluded: &str) -> Result<()> {
     Ok(())
 }
 
-/// Finds a linker for wasm, because Debian's compiler does not contain one. Searches rustup's toolchain first, and then
-/// PATH for `rust-lld` and `lld`.
+/// Finds a linker for wasm, because Debian's compiler does not contain one. Searches rustup's toolchain first. If
+/// rustup has none, searches PATH for `rust-lld` and `lld`.
 fn linker(host: &str) -> Result<PathBuf> {
     let rustup = capture(Command::new("rustc").args(["--print", "sysroot"])).ok().map(PathBuf::from);
     let of_rustup = rustup.map(|sysroot| sysroot.join("lib/rustlib").join(host).join("bin/rust-lld"));

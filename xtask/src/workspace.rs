@@ -18,7 +18,7 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
-    /// Returns the repository that contains the source of this xtask.
+    /// Finds the repository that contains the source code of this program.
     pub(crate) fn find() -> Result<Self> {
         let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
         let root = manifest.parent().context("xtask is not inside a workspace")?;

@@ -10,13 +10,12 @@ use crate::frames::{Counter, begin_upgrade, echo, end_upgrade, push_masked};
 use crate::worker;
 
 /// Number of connections that are opened together. On a busy processor, each round trip takes long. The connections of
-/// a group wait for their round trips at the same time. The number is smaller than the backlog of a listener, its queue
-/// of connections that are not accepted yet.
+/// a group wait for their round trips at the same time. The number is smaller than the length of a listener's queue of
+/// connections that are not accepted yet.
 const GROUP: usize = 64;
 
 /// Answers commands. A command consists of a port, a number of connections, and a text that each response of the server
-/// must contain.
-/// This process opens or closes connections until it has this number.
+/// must contain. This process opens or closes connections until it has this number.
 pub(crate) fn run() -> Result<()> {
     let mut connections = Vec::new();
     worker::run(|words| {

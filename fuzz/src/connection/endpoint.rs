@@ -146,8 +146,8 @@ impl Endpoint {
             Ok(Message::Request(request)) => self.expect_reply_to(&request.id, false),
             Ok(Message::Notification(_)) => self.undelivered += 1,
             Err(Unusable::Reject(rejected)) => self.expect_reply_to(&rejected.id, false),
-            // An element with only the id of a pending call ends this call, and gets no reply. In a batch, an earlier
-            // element may have ended the call, and then the element gets a reply.
+            // An element with only the id of a pending call ends this call, and gets no reply. If an earlier element of
+            // the batch has ended the call, the element gets a reply.
             Err(Unusable::Empty(id)) if !self.connection.config().profile.foreign_is_ignored => {
                 let is_call = id.to_call().is_some_and(|id| self.calls.contains_key(&id));
                 if !is_call || in_batch {
@@ -242,7 +242,8 @@ impl Endpoint {
             }
             Event::Cancelled(key) => {
                 assert!(self.connection.is_unanswered(key), "an answered request is reported as cancelled");
-                // A cancelled request may be answered before it begins.
+                // The cancelled request may not have been reported as new. The request must be answered even if it
+                // never runs.
                 if !self.requests.contains(&key) {
                     self.requests.push(key);
                 }

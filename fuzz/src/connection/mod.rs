@@ -1,4 +1,4 @@
-//! Two connections that exchange messages on virtual time, and a third party that sends any bytes to both of them.
+//! Two connections that exchange messages on virtual time, and a third party that sends any bytes to these connections.
 
 mod endpoint;
 mod operation;
@@ -26,7 +26,7 @@ pub fn connection(bytes: &[u8]) {
     // `cargo xtask fuzz --input` sets this variable.
     let prints_operations = std::env::var_os("PORTWAY_FUZZ_SHOW").is_some();
     for _ in 0..MAX_OPERATIONS {
-        // If no bytes are left, `arbitrary` returns zeroes without end.
+        // Without bytes, `arbitrary` would return zeroes without end, so the loop ends.
         let Some(operation) = (!bytes.is_empty()).then(|| Operation::arbitrary(&mut bytes).ok()).flatten() else {
             break;
         };
@@ -176,7 +176,7 @@ impl World {
             }
         }
         let is_open = self.endpoints.iter().all(|endpoint| !endpoint.connection.is_closed() && !endpoint.input_ended);
-        // If no frame was added or lost, and each reply has the id of its request, then each sent call has ended.
+        // Each sent call must have ended if no frame was added or lost and each reply has the id of its request.
         let is_honest = self.has_foreign_input == [false; 2] && !self.is_lossy;
         let every_reply_has_an_id = self.endpoints.iter().all(|endpoint| !endpoint.has_replied_to_null());
         for endpoint in &self.endpoints {
@@ -204,7 +204,7 @@ impl World {
         }
     }
 
-    /// Sets the time only to the times that the connections request. Each call with a timeout must end.
+    /// Advances the time only to the times that the connections request. Each call with a timeout must end.
     fn run_timers(&mut self) {
         for _ in 0..60 {
             let next = self.endpoints.iter().filter_map(|endpoint| endpoint.connection.poll_timeout()).min();
@@ -212,7 +212,8 @@ impl World {
             self.now = next;
             self.drain();
         }
-        // With a `time_grain`, the loop may end before a long timeout has passed. This time is after every timeout.
+        // With a `time_grain`, the loop may end before a long timeout has passed. The time below is later than every
+        // timeout.
         self.now = self.now.saturating_add(4_000_000);
         self.drain();
         for endpoint in &self.endpoints {
@@ -258,14 +259,14 @@ fn end_call(
     end: impl FnOnce(&mut Endpoint, portway::connection::CallKey) -> bool,
 ) {
     if let Some((key, is_pending)) = endpoint.pick_call(choice) {
-        assert_eq!(end(endpoint, key), is_pending, "the method must return true for pending calls only");
+        assert_eq!(end(endpoint, key), is_pending, "the method must return true only for pending calls");
         if is_pending {
             endpoint.record_end(key);
         }
     }
 }
 
-/// Answers one of the reported requests, which `choice` selects.
+/// Answers the reported request that `choice` selects.
 fn respond(endpoint: &mut Endpoint, choice: u8, outcome: Outcome) {
     let Some(index) = usize::from(choice).checked_rem(endpoint.requests.len()) else { return };
     let key = endpoint.requests.swap_remove(index);

@@ -141,8 +141,8 @@ fn outcome(bytes: &mut Unstructured<'_>) -> Result<Outcome> {
     })
 }
 
-/// Returns a message that a correct peer would not send. It is a response to an unknown call, an unexpected request, an
-/// array of both, or any bytes.
+/// Returns a message that a correct peer would not send. It is any bytes, a response to an unknown call, an unexpected
+/// request or notification, or an array of these messages.
 fn hostile(bytes: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     let kind = u8::arbitrary(bytes)?;
     if kind % 4 == 0 {
@@ -157,7 +157,7 @@ fn hostile(bytes: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     Ok(element(bytes)?.into_bytes())
 }
 
-/// Returns the JSON text of a request, a notification or a response, which may be invalid.
+/// Returns the JSON text of a request, a notification or a response. The message may be invalid.
 fn element(bytes: &mut Unstructured<'_>) -> Result<String> {
     let byte = u8::arbitrary(bytes)?;
     let id = match byte >> 4 {

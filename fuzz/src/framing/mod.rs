@@ -12,8 +12,8 @@ use portway::codec::frame::FrameFault;
 
 use reader::{Reader, RecordedEvent, skim};
 
-/// Maximum length of a declared body, in bytes, with which [`check_flood`] can check the stream. Until the end of a
-/// declared body, the decoder takes valid frames as a part of this body.
+/// Maximum length of a declared body, in bytes. [`check_flood`] skips a stream with a longer declared body, because the
+/// decoder takes the valid frames of this check as a part of that body.
 const MAX_WAIT_BYTES: u64 = 500;
 
 /// Checks any stream of `Content-Length` frames.
@@ -130,8 +130,7 @@ fn check_next_frame(framing: Framing, mut reader: Reader) {
 /// Sends valid frames after a stream that ends with an incomplete message. No timeout drops this message, so the first
 /// frames become its missing bytes. After the decoder has found one frame, it must find all further frames.
 fn check_flood(case: &Case, stream: &[u8]) {
-    // If a message in the stream begins like the valid frames of this check, the check cannot distinguish this message
-    // from these frames.
+    // The check cannot distinguish a message in the stream from its own frames if they begin alike.
     if stream.windows(VALID_BEGINNING.len()).any(|part| part == VALID_BEGINNING) {
         return;
     }

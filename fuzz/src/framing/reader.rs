@@ -142,7 +142,8 @@ pub(super) fn skim<'s>(framing: Framing, limits: &Limits, pieces: impl Iterator<
     let _ = decoder.finish();
 }
 
-/// Returns the beginning of the next frame if a body contains this beginning, because its declared length is too large.
+/// If the declared length of a body is too large, the body contains the beginning of the next frame. Returns this
+/// beginning, or `None` if the body contains none.
 fn next_frame_in(framing: Framing, event: &Event<'_>) -> Option<Vec<u8>> {
     let Event::Body(body) = event else { return None };
     if !is_rejected(event) || framing == Framing::Newline {
@@ -161,7 +162,7 @@ fn is_rejected(event: &Event<'_>) -> bool {
 /// Returns a copy of an event, or `None` if the event is not recorded.
 fn recorded(event: Event<'_>) -> Option<RecordedEvent> {
     Some(match event {
-        // A fault of the same message was recorded before.
+        // The fault of this message has already been recorded.
         Event::Dropped { .. } => return None,
         Event::Body(body) => RecordedEvent::Body(body.to_vec()),
         Event::Refused { body, reason } => RecordedEvent::Refused(body.to_vec(), reason),

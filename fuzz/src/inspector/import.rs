@@ -7,7 +7,7 @@ use portway_inspector::record::{Direction, Record, RecordKind};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// The members of a record that the inspector needs. The others have no invalid value.
+/// The members of a record that the inspector needs. Members that are not listed here may have any value.
 #[derive(Deserialize)]
 struct Members<'t> {
     kind: RecordKind,
@@ -19,7 +19,7 @@ struct Members<'t> {
     text: Option<&'t RawValue>,
 }
 
-/// Reads the bytes as a file. Each record of the result must be one that the inspector takes in.
+/// Reads the bytes as a file. The inspector must accept each record of the result.
 pub fn import(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
     let result = imported(text);

@@ -38,7 +38,8 @@ pub fn mask(bytes: &[u8]) {
 fn is_known(text: &str, start: usize, end: usize) -> bool {
     let Some(begin) = text.get(start..end).filter(|begin| !begin.is_empty()) else { return false };
     let before = text.get(..start).unwrap_or_default().trim_end();
-    // A member has a colon before its value. Of the other secrets, only those with the prefix are checked.
+    // A secret that is the value of a member follows a colon. Any other secret is checked only if the text contains its
+    // prefix.
     if before.ends_with(':') {
         return true;
     }
@@ -53,11 +54,11 @@ fn check_spans(text: &str, names: &SecretNames) {
     let mut rest = String::new();
     for span in &found {
         assert!(from <= span.start && span.start < span.end, "{found:?}");
-        rest.push_str(text.get(from..span.start).expect("a span begins at a character"));
+        rest.push_str(text.get(from..span.start).expect("a span must begin at a character"));
         rest.push_str(MASK);
         from = span.end;
     }
-    rest.push_str(text.get(from..).expect("a span ends at a character"));
+    rest.push_str(text.get(from..).expect("a span must end at a character"));
     assert_eq!(masked(text, names), rest);
     let units: Vec<u16> = text.encode_utf16().collect();
     let in_utf16 = utf16_spans(text, &found);

@@ -1,6 +1,6 @@
 //! Fuzzes the core of the inspector: the history, the masks of secrets, and the files that it reads.
 //!
-//! `crates/portway-inspector/tests/corpus.rs` compiles this module, too.
+//! `crates/portway-inspector/tests/corpus.rs` also compiles this module.
 
 mod import;
 mod mask;

@@ -6,8 +6,9 @@ use portway_inspector::record::{Direction, RecordKind};
 /// An operation on an inspector.
 #[derive(Debug)]
 pub enum Operation<'t> {
-    /// `>`: a message that is sent on the current link. `<`: a message that is received. `(`, `)`: the same, without
-    /// the end of the message. A line that begins with any other character is like `>`.
+    /// `>`: a message that is sent on the current link. `<`: a message that is received. `(`: a sent message whose end
+    /// is missing. `)`: a received message whose end is missing. A line that begins with an unknown character is like
+    /// `>`.
     Message {
         direction: Direction,
         text: &'t str,
@@ -18,7 +19,7 @@ pub enum Operation<'t> {
         kind: RecordKind,
         argument: &'t str,
     },
-    /// `M`, `N`: the next records are taken as many, or one by one.
+    /// `M`: the next records are taken by [`Inspector::take_one_of_many`]. `N`: the next records are taken one by one.
     Many {
         is_on: bool,
     },
@@ -29,13 +30,13 @@ pub enum Operation<'t> {
         by: u64,
         is_back: bool,
     },
-    /// `l`, `b`, `d`: the number of rows, the bytes of all texts, and the number of rows that are dropped at a time.
+    /// `l`: the number of rows. `b`: the bytes of all texts. `d`: the number of rows that are dropped at a time.
     Limit {
         name: char,
         value: u64,
     },
-    /// `p`, `q`: whether rows with a pending call or with a batch are dropped last. `a`: whether an array of responses
-    /// answers a batch with one pending id.
+    /// `p`: whether rows with a pending call are dropped last. `q`: whether rows with a batch are dropped last. `a`:
+    /// whether an array of responses answers a batch with one pending id.
     Flag {
         name: char,
         is_on: bool,

@@ -29,12 +29,12 @@ struct Page {
     rows: BTreeMap<u64, Known>,
     link: String,
     now: u64,
-    /// Whether records are taken by [`Inspector::take_one_of_many`]. The list may then lack rows until
+    /// Whether records are taken by [`Inspector::take_one_of_many`]. In this case, the list may lack rows until
     /// [`Inspector::add_missing_rows`] is called.
     takes_many: bool,
 }
 
-/// Runs the operations of the input. After each of them, everything that the inspector reports must agree.
+/// Runs the operations of the input. After each operation, all reports of the inspector must agree with each other.
 pub fn take(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
     let options = Options {
@@ -155,7 +155,7 @@ impl Page {
     fn drop_rows(&mut self) {
         let dropped = self.inspector.take_dropped();
         for seq in &dropped.texts {
-            let row = self.rows.get_mut(seq).expect("a dropped text belongs to a row");
+            let row = self.rows.get_mut(seq).expect("a dropped text must belong to a row");
             assert!(std::mem::take(&mut row.has_text), "a text is dropped twice");
         }
         for seq in &dropped.rows {
@@ -203,7 +203,7 @@ impl Page {
             }
         }
         for seq in self.rows.keys() {
-            let row = inspector.row(*seq).expect("the row is in the history");
+            let row = inspector.row(*seq).expect("the row must be in the history");
             let is_pending = pending.iter().any(|call| call.seq == *seq);
             assert_eq!(row.calls == CallState::Pending, is_pending, "row {seq}");
             self.check_partner(*seq);
@@ -219,7 +219,7 @@ impl Page {
     /// the batch, and only that message refers to the response.
     fn check_partner(&self, seq: u64) {
         let Some(partner) = self.inspector.detail(seq).and_then(|detail| detail.partner) else { return };
-        let detail = self.inspector.detail(partner).expect("a partner is in the history");
+        let detail = self.inspector.detail(partner).expect("a partner must be in the history");
         let is_partner_of_item = || detail.batch.iter().any(|item| item.partner == Some(seq)) || !detail.row.has_text;
         let is_partner = detail.partner == Some(seq) || (detail.row.kind == Kind::Batch && is_partner_of_item());
         assert!(is_partner, "row {seq} is not the partner of its partner");
@@ -258,7 +258,7 @@ impl Page {
         }
     }
 
-    /// The list that is created again must equal the list that was changed row by row.
+    /// Creates the list again. The new list must equal the list that was changed row by row.
     fn check_rebuild(&mut self) {
         let (shown, counts) = (self.inspector.shown(), self.inspector.counts());
         self.inspector.set_filter(self.filter.clone());

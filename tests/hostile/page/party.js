@@ -139,7 +139,7 @@ globalThis.forge = (target, overheard = []) => {
   return all.length + 10 * ids.length;
 };
 
-/** Loads the library and its wasm in this document. Another `query` loads another copy. */
+/** Loads the library and its wasm in this document. A different `query` loads a second copy. */
 globalThis.library = async (query = "") => {
   const portway = await import(`/pkg/portway.js${query}`);
   await portway.default();

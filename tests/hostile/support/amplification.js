@@ -1,5 +1,5 @@
-// Compares the cost of one message with bounds.json. The cost consists of the bytes that the attacked peer sends for
-// each received byte, the time for which it blocks the event loop, and the bytes that stay allocated.
+// Compares the cost of one message with bounds.json. The cost has three parts: the bytes that the attacked peer sends
+// for each received byte, the time for which the event loop is blocked, and the bytes that stay allocated.
 
 import { assert } from "chai";
 import { inNode } from "../../web/support/portway.js";
@@ -24,7 +24,7 @@ globalThis.measured = [];
 
 /**
  * Compares a measurement with its row of bounds.json. `isStated` is true if the figures of the row are for this engine.
- * In another engine, the limits `maxSent` and `maxBlocked` of bounds.json apply to every row instead.
+ * In any other engine, the limits `maxSent` and `maxBlocked` of bounds.json apply to every row instead.
  */
 export function check({ id, where, what, ...row }, { bytesIn, bytesOut, ms, retainedBytes }, isStated) {
   const sentPerByte = Math.max(0, bytesOut - ALWAYS_ALLOWED_BYTES) / bytesIn;

@@ -35,8 +35,8 @@ export class Random {
 }
 
 /**
- * Whether the engine is WebKit. WebKitGTK 2.50.6 crashes after the transfer of a port that is closed or in use: the
- * engine itself then reads the address 0x11a.
+ * Whether the engine is WebKit. WebKitGTK 2.50.6 crashes after the transfer of a port that is closed or in use, because
+ * the engine reads the address 0x11a.
  */
 const isWebKit = /AppleWebKit(?!.*Chrome)/.test(globalThis.navigator?.userAgent ?? "");
 
@@ -88,7 +88,7 @@ export class Attacker {
   bytesReceived = 0;
   /** Ports of former sessions, each with its route. */
   past = [];
-  /** All ports of this attacker. The references prevent that garbage collection closes a port. */
+  /** All ports of this attacker. The references keep the garbage collection from closing a port. */
   ports = [];
   #random;
   #by;

@@ -1,4 +1,4 @@
-// Opens documents of other parties, which a test controls.
+// Opens documents of other parties, and lets a test control these documents.
 
 import { afterThisTest } from "../../web/support/cleanup.js";
 

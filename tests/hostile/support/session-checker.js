@@ -29,7 +29,7 @@ export class SessionChecker {
     else if (!this.#hasSession || route !== this.#route) this.#addFault(`a call of ${seen}`);
   }
 
-  /** Forgets the session, because the test has destroyed the connection and creates another connection. */
+  /** Forgets the session, because the test has destroyed the connection and creates a new connection. */
   restart() {
     this.#hasSession = false;
   }

@@ -1,5 +1,5 @@
 // Logs the messages that a context sends and receives, as texts. The text of a cloned value is as docs/tap.md describes
-// it. This code does not use the code of the tap, so that a test can compare the results of both.
+// it. This code does not use the code of the tap, so that a test can compare its texts with those of the tap.
 
 const base64 = (bytes) => btoa(String.fromCharCode(...bytes.subarray(0, 64)));
 

@@ -27,7 +27,7 @@ globalThis.story = async (boundary, seed, count) => {
   const random = randomOf(seed);
   const crossed = () => log.sent.length + log.received.length;
   await exchange(peer, random, count / 2, crossed);
-  // The far end calls this end, too.
+  // The far end also calls this end.
   await peer.request("exchange", [random(2 ** 31), count / 2], { timeout: 0 });
   peer.destroy();
   return { near: log, far: await farLog() };

@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 
 /**
- * Returns whether a message crosses the target of `connect`, and not the port of the session: a message of the
- * handshake, or the copy of the goodbye to a window. The far end misses such messages if it does not listen yet.
+ * Returns whether a message crosses the target of `connect` instead of the port of the session. Such a message belongs
+ * to the handshake, or is the copy of the goodbye to a window. The far end misses the message if it does not listen
+ * yet.
  */
 const isOnTarget = (text) => /"rpc\.hello"|"\$type":"MessagePort"|"rpc\.bye","params":\{"key"/.test(text);
 

@@ -1,4 +1,4 @@
-// A Node program and its worker thread, which call `connect`, with a tap on the sessions of the program.
+// A Node program and its worker thread call `connect`. A tap records the sessions of the program.
 import { Worker } from "node:worker_threads";
 import init, { connect } from "../../../pkg/node.js";
 import { TapRecorder, sessionTap } from "../../../pkg/tap.js";

@@ -45,9 +45,9 @@ async function timerGaps(end) {
 }
 
 /**
- * Connects to two servers, and checks that the connections stay open while the page is hidden and for some time
- * afterwards. One server is plain, and a call is pending. The other server answers pings as Portway does, and no call
- * is pending. Returns all faults as `ends`.
+ * Connects to two servers, and checks that the connections stay open while the page is hidden, and for some time after
+ * the page is shown again. One server is plain, and a call is pending. The other server answers pings as Portway does,
+ * and no call is pending. Returns all faults as `ends`.
  */
 async function stayConnected(driver) {
   const send = (command) => handle(driver, command);
@@ -123,7 +123,7 @@ export const hidden = {
     await period.shown;
     return ends;
   },
-  // The time begins when the page is visible again. It is negative if the hidden page detects the silence.
+  // The time begins when the page is visible again. The time is negative if the hidden page detects the silence.
   "the server of a WebSocket is stopped while the page is hidden": (driver) =>
     measureSockets(driver, async (send, { number }) => {
       const { shown } = await untilServersMayEnd(driver);

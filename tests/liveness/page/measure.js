@@ -36,9 +36,9 @@ const hung = () => pause(TEST_TIMEOUT_MS).then(() => ({ reason: "it hangs" }));
  * Opens pairs of peers, ends one peer of each pair, and measures when a call of the other peer ends.
  *
  * `open(n)` returns `{ peer, clock? }`: the peer that makes the call, and the clock of its realm. `kill(pair, ended)`
- * ends the peer that receives the call. If `kill` calls `ended` while the call is pending, the measured time begins
- * with this call, because a busy machine may end a document late. `killAll(pairs)` ends all these peers at the same
- * time, and returns this time.
+ * ends the peer that receives the call. If `kill` runs `ended` while the call is pending, the measured time begins at
+ * this moment, because a busy machine may end a document late. `killAll(pairs)` ends the receiving peers of all pairs
+ * at once, and returns the time at which they ended.
  */
 export async function measure({
   runs = RUNS,
@@ -87,7 +87,7 @@ export async function measure({
 
 /**
  * Measures peers that never connect. `begin(n, started)` starts a peer, and returns the promise that must reject. If
- * `begin` calls `started`, the measured time begins with this call, because a busy machine may start a worker late.
+ * `begin` runs `started`, the measured time begins at this moment, because a busy machine may start a worker late.
  */
 export async function measureStart({ runs = RUNS, begin }) {
   const startTimes = [];

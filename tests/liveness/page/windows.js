@@ -9,7 +9,7 @@ async function popup(origin) {
   return { opened, peer: await connect(opened, { origin, connectTimeout }) };
 }
 
-/** Opens a window and a popup of this window, and connects them. The page has references to both. */
+/** Opens a window and a popup of this window, and connects them. The page refers to the window and to the popup. */
 async function openerAndPopup() {
   const parent = await untilReady(open("holder.html"));
   const child = await untilReady(parent.open(fixtureUrl("holder.html"), "_blank", "popup,width=200,height=200"));

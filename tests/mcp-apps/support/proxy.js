@@ -1,5 +1,5 @@
-// The proxy of web hosts, as the specification of MCP Apps describes it. It has another origin than the host. It
-// creates an iframe for the view, and passes on all messages except `ui/notifications/sandbox-*`.
+// The proxy of web hosts, as the specification of MCP Apps describes it. The proxy and the host have different origins.
+// The proxy creates an iframe for the view, and passes on all messages except `ui/notifications/sandbox-*`.
 
 const hostOrigin = new URLSearchParams(location.search).get("host");
 const isOfSandbox = (data) => String(data?.method).startsWith("ui/notifications/sandbox-");

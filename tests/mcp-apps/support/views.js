@@ -19,7 +19,7 @@ export function openDirectly(html, startHost, sandbox = "allow-scripts") {
   return { element, host };
 }
 
-/** Adds an iframe with a proxy of another origin to the page, which waits for the HTML of its view. */
+/** Adds an iframe with a proxy of another origin to the page. The proxy waits for the HTML of its view. */
 export function openProxy(startHost) {
   const element = document.createElement("iframe");
   element.setAttribute("sandbox", "allow-scripts allow-same-origin");

@@ -1,11 +1,11 @@
-// The code of docs/language-servers.md: a server of Portway with the client of Monaco and with the official client, and
-// an official server with Monaco over a client of Portway.
+// Tests the code of docs/language-servers.md. A server of Portway serves the client of Monaco and the official client.
+// An official server serves Monaco over a client of Portway.
 
 import { assert } from "chai";
 import { afterThisTest } from "../../web/support/cleanup.js";
 import { until } from "../../web/support/outcomes.js";
 
-/** Adds an element, which the code of the page selects by its id. */
+/** Adds an element. The code of the page selects this element by its id. */
 function addElement(id) {
   const element = document.createElement("div");
   element.id = id;

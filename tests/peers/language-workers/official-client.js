@@ -1,4 +1,4 @@
-// The official client of language servers over a worker, which monaco-languageclient uses.
+// The official client of language servers, over a worker. monaco-languageclient uses this client.
 
 export {
   BrowserMessageReader,

@@ -1,7 +1,7 @@
 // Runs language servers in workers of a browser, and the code of docs/language-servers.md: `node
-// tests/peers/language-workers/run.mjs [engine]`. The specs test the built package, so `cargo xtask build` must run
-// before. The official libraries are in node_modules of the root. PORTWAY_MONACO names the folder in which the package
-// of tests/monaco is installed.
+// tests/peers/language-workers/run.mjs [engine]`. The specs test the built package, so run `cargo xtask build` first.
+// The official libraries are in node_modules of the root. PORTWAY_MONACO names the folder in which the package of
+// tests/monaco is installed.
 
 import { build } from "esbuild";
 import assert from "node:assert/strict";

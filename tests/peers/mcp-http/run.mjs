@@ -1,7 +1,7 @@
 // Connects `portway/mcp` to official MCP servers over HTTP: `node tests/peers/mcp-http/run.mjs <engine|node>`. The
 // servers are `server-everything`, which begins with `initialize`, and a server on the Python package `mcp`, which
 // serves both eras. PORTWAY_PEERS names the folder with the packages of tests/peers/package.json, and PORTWAY_PYTHON
-// the program with those of requirements.txt. `cargo xtask build` must run before.
+// names a Python with the packages of requirements.txt. Run `cargo xtask build` first.
 
 import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";

@@ -77,7 +77,7 @@ await suite.test("a failed download is notified", async () => {
 await suite.test("a call with a wrong token fails after a later call is answered", async () => {
   const order = [];
   const refused = peer.request("aria2.getVersion", ["token:wrong"]).then(
-    () => assert.fail("the token is wrong"),
+    () => assert.fail("a call with a wrong token must fail"),
     (error) => {
       order.push("refused");
       return error;
@@ -86,7 +86,7 @@ await suite.test("a call with a wrong token fails after a later call is answered
   await peer.request("aria2.getVersion", [TOKEN]);
   order.push("answered");
   const error = await refused;
-  assert.ok(!(error instanceof CallError), "the peer has answered");
+  assert.ok(!(error instanceof CallError), "the error must come from the answer of the peer");
   assert.deepEqual([error.code, error.message], [1, "Unauthorized"]);
   assert.deepEqual(order, ["answered", "refused"]);
 });

@@ -4,7 +4,7 @@
 import { connect, createServer } from "node:net";
 import { setTimeout } from "node:timers/promises";
 
-/** A slow relay passes bytes in small parts. This is the time between two parts, in ms. */
+/** The time between two parts of bytes that a slow relay passes, in ms. */
 const PART_MS = 20;
 
 /** `down` and `up` limit the bytes that the relay passes to its clients and to the port, in bytes per second. */

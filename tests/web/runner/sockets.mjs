@@ -19,8 +19,8 @@ export function startSockets() {
 
   /**
    * Starts a server on `port`, or on a free port. If `isCounted`, the server records its executions in a file, which
-   * remains after a kill. In this case, the free port is below the range that the system uses for outgoing connections:
-   * a client that reconnects must not get the port of the killed server as its own port.
+   * remains after a kill. In this case, the free port is below the range that the system uses for outgoing connections.
+   * So a client that reconnects cannot get the port of the killed server as its own port.
    */
   async function start(port, isCounted) {
     const number = ++lastServer;

@@ -136,7 +136,7 @@ export function scriptedPort() {
 }
 
 /**
- * Sends a hello with another id, so that the library ends the old session and sends a new hello. Answers the new hello,
+ * Sends a hello with a new id, so that the library ends the old session and sends a new hello. Answers the new hello,
  * and returns the `ScriptedSession` of the new session.
  */
 export async function reconnect(scriptedPeer, { digit = 2, ...answer } = {}) {
@@ -198,7 +198,8 @@ export function countChannels() {
 
 /**
  * A map from each timer that has not fired to its generation. The generation is the number of calls of `countTimers`
- * before the timer was set. If the callback of a timer sets another timer, both have the same generation.
+ * before the timer was set. If the callback of a timer sets a new timer, the new timer has the generation of the first
+ * timer.
  */
 const openTimers = new Map();
 let generation = 0;

@@ -67,7 +67,7 @@ export class ConsoleWatch {
   }
 }
 
-/** Returns the lines that are printed during `run`. `run` gets the array to which they are added. */
+/** Returns the lines that are printed during `run`. `run` gets the array to which the lines are added. */
 export function printed(run) {
   return activeWatch.during(run);
 }

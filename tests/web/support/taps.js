@@ -16,7 +16,7 @@ export function collected(options) {
   const found = {
     recorder,
     records,
-    /** The messages of one direction, or of both. */
+    /** The messages of one direction, or of both directions. */
     messages: (direction) =>
       records.filter((record) => record.kind === "message" && (direction ?? record.direction) === record.direction),
     /** The texts of the messages of one direction. */

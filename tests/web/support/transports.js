@@ -36,12 +36,12 @@ export class RemoteEnd {
     return this.received[this.#read++];
   }
 
-  /** Returns the unread messages, which stay unread. For a received array, the result contains its elements. */
+  /** Returns the unread messages, which stay unread. In place of a received array, returns its elements. */
   unread() {
     return this.received.slice(this.#read).flat();
   }
 
-  /** Posts a request, and waits for its response. Returns the other unread messages, which then count as read. */
+  /** Posts a request, and waits for its response. Returns the other unread messages, and marks them as read. */
   async unreadBeforeResponse() {
     const id = `drain ${++this.#drainCount}`;
     this.post({ jsonrpc: "2.0", method: "no such method", id });

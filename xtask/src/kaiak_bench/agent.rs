@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::Result;
 use serde_json::{Value, json};
 
-/// The time between two messages. Each message is then measured alone, without those before it.
+/// The time between two messages. The pause is so long that no message delays the next one.
 const PAUSE: Duration = Duration::from_millis(2);
 
 #[derive(clap::Args)]
@@ -17,7 +17,7 @@ pub(crate) struct Arguments {
     messages: u32,
 }
 
-/// Returns the nanoseconds since 1970. Two processes of one system can compare them.
+/// Returns the nanoseconds since 1970. Two processes on one system can compare these times.
 pub(super) fn now() -> u128 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos())
 }

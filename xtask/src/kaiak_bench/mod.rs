@@ -38,8 +38,8 @@ const MAX_IDLE_BYTES: u64 = 50_000_000;
 /// The default number of rounds. The median of the rounds counts.
 const ROUNDS: u32 = 7;
 
-/// Measures. With `is_check`, returns `false` if a time or a memory is not below its maximum, or if `kaiak fix` is
-/// slower than Tomcat's migration tool.
+/// Measures, and prints the results. With `is_check`, returns `false` if a time or a memory is not below its maximum,
+/// or if `kaiak fix` is slower than Tomcat's migration tool.
 pub(crate) fn run(setup: &Setup, rounds: Option<u32>, is_check: bool) -> Result<bool> {
     kaiak::set_up(setup)?;
     let workspace = &setup.workspace;
@@ -94,7 +94,7 @@ pub(crate) fn run(setup: &Setup, rounds: Option<u32>, is_check: bool) -> Result<
     Ok(!is_check || (are_fast && are_small))
 }
 
-/// Returns the time of a command, which must succeed.
+/// Runs a command, which must succeed. Returns its duration.
 fn time(command: &mut Command) -> Result<Duration> {
     let start = Instant::now();
     let output = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).output()?;
@@ -137,7 +137,7 @@ fn write_rules(file: &Path, count: usize) -> Result<()> {
     Ok(())
 }
 
-/// Writes the files: two thirds Java, and the rest XML and properties. `kaiak fix` changes a fifth of the Java files.
+/// Writes the files: two thirds are Java, one third XML and properties. `kaiak fix` changes a fifth of the Java files.
 fn write_tree(root: &Path) -> Result<()> {
     for number in 0..FILES {
         let package = if number % 5 == 0 { "javax.servlet.http" } else { "org.part7.a" };

@@ -36,7 +36,7 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Starts the program in `folder`, which is its workspace.
+    /// Starts the program with `folder` as its workspace.
     fn start(program: &Path, folder: &Path, arguments: &[&str]) -> Result<Self> {
         fs::create_dir_all(folder)?;
         let mut command = Command::new("sh");
@@ -136,8 +136,9 @@ pub(super) fn delays(program: &Path, folder: &Path) -> Result<Delays> {
     Ok(Delays { p50: at(50)?, p99: at(99)? })
 }
 
-/// Returns the memory of a server with idle sessions, in bytes: first with the backend `rules`, then with the backend
-/// `acp`, which has one agent for each session. The memory of the agents is not counted.
+/// Returns the memory of a server with idle sessions, in bytes. The first value is for the backend `rules`, and the
+/// second value is for the backend `acp`, which has one agent for each session. The memory of the agents is not
+/// counted.
 pub(super) fn idle_memory(program: &Path, folder: &Path, rules: &Path) -> Result<(u64, u64)> {
     let rules = rules.to_string_lossy();
     let with_rules = memory_of_sessions(program, folder, &["--rules", &rules])?;

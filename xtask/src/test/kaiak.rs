@@ -27,7 +27,7 @@ const JARS: [(&str, &str); 2] = [
 /// Maximum time of the suite, with its compilation.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// Runs the tests, if `--only` names the suite. Without `--only`, the suite `native` runs those that need no Java.
+/// Runs the tests, if `--only` names the suite. Without `--only`, the suite `native` runs the tests that need no Java.
 pub(super) fn run(suites: &Run<'_>) {
     if !suites.is_named {
         return;

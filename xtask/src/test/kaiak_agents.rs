@@ -11,8 +11,8 @@ use crate::toolchain::cargo;
 /// Maximum time of the suite, with its compilation.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// Runs the tests, if `--only` names the suite. A run without `--only` omits the suite, because the agents are a
-/// download of 150 MB.
+/// Runs the tests, if `--only` names the suite. A run without `--only` omits the suite, because it would download 150
+/// MB of agents.
 pub(super) fn run(suites: &Run<'_>) {
     if !suites.is_named {
         return;

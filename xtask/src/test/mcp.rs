@@ -1,7 +1,6 @@
 //! Suite `mcp`: the peers of MCP. Over a `MessageChannel`, the dialect `mcp` connects to the official client and
 //! server. `portway/mcp`, and the client and the server in Rust, connect to official servers and clients over HTTP and
-//! standard streams. If `--only` names the suite, it also runs the tests of MCP of the suites `native` and `js`, and
-//! uses the inspector of MCP.
+//! standard streams. If `--only` names this suite, it also runs the tests of MCP from the suites `native` and `js`.
 
 use std::path::Path;
 
@@ -71,7 +70,7 @@ fn prepare(suites: &Run<'_>) -> Result<Environment> {
     Ok(environment)
 }
 
-/// Runs the tests of MCP in Rust that need no peer of others.
+/// Runs the tests of MCP in Rust that need no third-party peer.
 fn units(setup: &Setup) -> Result<Verdict> {
     let log = setup.workspace.test_log("mcp-native");
     clear(&log)?;
@@ -80,7 +79,7 @@ fn units(setup: &Setup) -> Result<Verdict> {
     Ok(Verdict::from_cargo(&process::run(command.args(words), &log, LIMIT)?))
 }
 
-/// Runs the tests of the client and the server in Rust with peers of others.
+/// Runs the tests of the client and the server in Rust with third-party peers.
 fn with_peers(setup: &Setup, environment: Environment) -> Result<Verdict> {
     let workspace = &setup.workspace;
     let log = workspace.test_log("mcp-rust");

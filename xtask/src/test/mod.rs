@@ -113,7 +113,7 @@ impl Suite {
     ];
 }
 
-/// The state of a run, which its suites share.
+/// The state of a run. All suites of the run share this state.
 struct Run<'a> {
     setup: &'a Setup,
     engines: Vec<Engine>,
@@ -121,7 +121,7 @@ struct Run<'a> {
     has_every_engine: bool,
     /// Whether `--only` names the suites. Named suites run in full.
     is_named: bool,
-    /// Whether the package was built. The value is set by the first suite that needs the package.
+    /// Whether the build of the package has succeeded. The first suite that needs the package sets the value.
     package: OnceLock<bool>,
     report: Mutex<Report>,
 }
@@ -147,7 +147,7 @@ impl Run<'_> {
         for figure in &verdict.figures {
             lines.push_str(&format!("    {}\n", figure.replace('\n', "\n    ")));
         }
-        // The lines are printed by one call, so that no line of another suite is between them.
+        // One call prints all lines, so that no line of a concurrent suite is between them.
         eprint!("{lines}");
         self.add(suite, engine, verdict);
     }

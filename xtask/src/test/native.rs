@@ -35,7 +35,7 @@ pub(super) fn run(suites: &Run<'_>) {
 }
 
 /// Returns a command prefix that resets the handling of signals. The tests need some signals that a background job or a
-/// job of nohup ignores. The child processes of such a job also ignore these signals.
+/// job of nohup ignores. Without the prefix, the tests would also ignore these signals.
 fn default_signals() -> &'static [&'static str] {
     const WORDS: [&str; 2] = ["env", "--default-signal=HUP,INT,TERM"];
     let works = Command::new(WORDS[0]).args([WORDS[1], "true"]).stderr(Stdio::null()).status();

@@ -41,7 +41,7 @@ const HIDDEN_MINUTES: &str = "10";
 
 /// Measures the time until the end of a peer is detected, in every engine and in Node. Measures each case five times.
 /// If `--only` names the suite, measures each case twenty times, and also hides a page for ten minutes in every engine.
-/// The runs with a hidden page need little processor time, so they run at the same time as the other runs.
+/// A hidden page needs little processor time, so these runs overlap with the runs that measure.
 pub(super) fn liveness(suites: &Run<'_>) {
     let script = "tests/liveness/run.mjs";
     let runs = if suites.is_named { "20" } else { "5" };
@@ -123,8 +123,8 @@ pub(super) fn mcp_apps(suites: &Run<'_>) {
     }
 }
 
-/// Checks programs in `examples`: two in Rust that run in Chromium, a host and a view of MCP Apps, and a WIPC guest in
-/// Rust that Node calls. Each program has a separate time limit, log and row.
+/// Checks programs in `examples`: two programs in Rust that run in Chromium, a host and a view of MCP Apps, and a WIPC
+/// guest in Rust that Node calls. Each program has a separate time limit, log and row.
 pub(super) fn example(suites: &Run<'_>) {
     let prepared = suites.setup.wasm_and_node();
     in_browser(suites, "rust-worker", Engine::Chromium, prepared, &["examples/rust-worker/check.mjs"]);
@@ -234,7 +234,7 @@ pub(super) fn program_in(setup: &Setup, environment: Environment, name: &str, wo
     let log = workspace.test_log(name);
     clear(&log)?;
     let report = workspace.path("target/test-logs").join(format!("{name}.json"));
-    // If this run wrote no report, the next lines would read the report of an earlier run.
+    // Without this removal, a run that writes no report would return the report of an earlier run.
     if report.exists() {
         fs::remove_file(&report)?;
     }

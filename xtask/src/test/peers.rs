@@ -1,5 +1,5 @@
-//! Suite `peers`: interoperability with other programs. Over byte streams, Emacs and the npm package `vscode-jsonrpc`
-//! connect to the daemon `duet-rpc`, and the client and the server in Rust connect to language servers, to
+//! Suite `peers`: interoperability with third-party programs. Over byte streams, Emacs and the npm package
+//! `vscode-jsonrpc` connect to the daemon `duet-rpc`. The client and the server in Rust connect to language servers, to
 //! `vscode-jsonrpc`, and to the npm package of this repository. Over WebSockets, the clients and servers in JavaScript
 //! and Rust connect to aria2, ganache, websocketd, pylsp, and the libraries `ws`, `websockets` and `jsonrpsee`. In
 //! workers of each browser engine, a client and a language server in JavaScript connect to the libraries of VS Code.

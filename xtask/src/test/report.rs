@@ -34,7 +34,7 @@ impl fmt::Display for Counts {
 }
 
 /// The beginning of a line with which a test reports that the machine lacks something that the test needs. libtest has
-/// no such result.
+/// no result for a skipped test.
 const SKIPPED: &str = "skipped test: ";
 
 /// The result of one suite in one engine.
@@ -156,7 +156,7 @@ impl fmt::Display for Report {
         for (suite, engine, Counts { passed, failed, skipped }) in &self.rows {
             writeln!(f, "{suite:<width$}{engine:<12}{passed:>8}{failed:>8}{skipped:>9}")?;
         }
-        // The lines of a failed suite may be far above. So the end of the output repeats the failures.
+        // The lines of a failed suite may have scrolled away, so the end of the output repeats the failures.
         for (suite, engine, failure) in &self.failures {
             writeln!(f, "\nFAILED {suite} {engine}: {failure}")?;
         }

@@ -1,6 +1,6 @@
 //! A server of JSON-RPC on `tokio-tungstenite` and `serde_json`, without a library for JSON-RPC. It does only the work
-//! that no such server can omit: it parses each message and its params, and serializes each response. It has no limits,
-//! no cancellation and no concurrent handlers.
+//! that every JSON-RPC server must do: it parses each message and its params, and serializes each response. It has no
+//! limits, no cancellation and no concurrent handlers.
 
 use anyhow::{Context, Result};
 use futures_util::SinkExt;

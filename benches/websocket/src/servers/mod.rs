@@ -40,7 +40,7 @@ fn tick(number: u64) -> String {
     format!(r#"{{"jsonrpc":"2.0","method":"tick","params":{{"text":"hello","number":{number}}}}}"#)
 }
 
-/// Returns the number of notifications that a call of `flood` asks for, or `None` for another message.
+/// Returns the number of notifications that a call of `flood` asks for, or `None` for any other message.
 fn flood_count(text: &str) -> Result<Option<u64>> {
     let Some((_, params)) = text.split_once(r#""method":"flood","params":"#) else { return Ok(None) };
     let params = params.strip_suffix('}').context("the message must end with }")?;

@@ -50,7 +50,7 @@ describe(globalThis.PLACE, () => {
     expect([sent, rejected]).toEqual([[], []]);
   });
 
-  test("legacy fake timers advance timeouts, too", async () => {
+  test("legacy fake timers also advance timeouts", async () => {
     await library.default();
     jest.useFakeTimers({ legacyFakeTimers: true });
     let end;

@@ -139,7 +139,7 @@ export function clockTests(library, fake, fresh) {
       equal(earlierCall.end, "waits");
       await until(() => later.end === "timeout");
       equal(earlierCall.end, "timeout");
-      // A further call times out, too.
+      // A further call also times out.
       const last = watch(client.request("last"));
       await until(() => last.end === "timeout");
     },
