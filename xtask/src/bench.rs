@@ -14,7 +14,7 @@ use crate::build;
 use crate::environment::Environment;
 use crate::inspector;
 use crate::kaiak_bench;
-use crate::npm;
+use crate::npm_install;
 use crate::process::{clear, replace_process, run_ok, step};
 use crate::setup::Setup;
 use crate::toolchain::cargo;
@@ -136,7 +136,7 @@ fn run_native(setup: &Setup, plan: &str, arguments: &Arguments) -> Result<bool> 
         browser.map_err(|missing| anyhow::anyhow!("chromium is missing: {missing}"))?.for_scripts(node)
     } else if plan == MCP {
         // The official client is one of the packages of the suite `peers`.
-        node.with("PORTWAY_PEERS", npm::peers(workspace, &setup.cache)?)
+        node.with("PORTWAY_PEERS", npm_install::peers(workspace, &setup.cache)?)
     } else {
         node
     };

@@ -1,4 +1,4 @@
-//! `cargo xtask build`: creates pkg/, the npm package, with wasm-pack, wasm-opt and xtask/js/package.mjs.
+//! `cargo xtask build`: creates pkg/, the npm package, with wasm-pack, wasm-opt and xtask/js/npm-package.mjs.
 //! With `--only inspector`, builds only the core of the inspector. With `--only page`, builds the page of the
 //! inspector.
 
@@ -134,14 +134,14 @@ pub(crate) fn run(setup: &Setup) -> Result<()> {
     })?;
     let plan = write_plan(workspace, &config, &notice)?;
     let mut package = node.command("node", &workspace.root)?;
-    package.arg("xtask/js/package.mjs").arg(&plan);
+    package.arg("xtask/js/npm-package.mjs").arg(&plan);
     step("package: bundle the modules into pkg/", || run_ok(&mut package, &log, LIMIT))?;
 
     fs::write(stamp, inputs)?;
     Ok(())
 }
 
-/// Writes the plan of package.mjs. Returns the path of the file.
+/// Writes the plan of npm-package.mjs. Returns the path of the file.
 fn write_plan(workspace: &Workspace, config: &NpmConfig, notice: &str) -> Result<PathBuf> {
     #[derive(serde::Deserialize)]
     struct Manifest {

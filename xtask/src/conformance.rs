@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use crate::environment::{Environment, find_in_path};
-use crate::npm;
+use crate::npm_install;
 use crate::process::{self, clear, run_ok, step};
 use crate::setup::Setup;
 use crate::toolchain::cargo;
@@ -40,7 +40,7 @@ const LIMIT: Duration = Duration::from_secs(600);
 
 pub(crate) fn run(setup: &Setup) -> Result<bool> {
     let workspace = &setup.workspace;
-    let folder = npm::conformance(workspace, &setup.cache)?;
+    let folder = npm_install::conformance(workspace, &setup.cache)?;
     let log = workspace.log("conformance");
     clear(&log)?;
     let client = workspace.path("target/debug/examples/mcp-conformance");

@@ -21,7 +21,7 @@ mod lexer;
 mod limits;
 mod lint;
 mod notice;
-mod npm;
+mod npm_install;
 mod process;
 mod prose;
 mod setup;

@@ -1,5 +1,5 @@
-//! The file NOTICE of the npm package: the third-party crates in the wasm, and their licences. package.mjs adds the npm
-//! packages that are bundled into the modules.
+//! The file NOTICE of the npm package: the third-party crates in the wasm, and their licences. npm-package.mjs adds the
+//! npm packages that are bundled into the modules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

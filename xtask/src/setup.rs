@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::browsers::{Engine, Found};
 use crate::cache::Cache;
 use crate::environment::Environment;
-use crate::npm;
+use crate::npm_install;
 use crate::test::{kaiak, peers};
 use crate::toolchain::Toolchain;
 use crate::tools::{self, Tool};
@@ -44,12 +44,12 @@ impl Setup {
 
     /// Returns the environment in which the programs of the npm packages are in PATH.
     pub(crate) fn node(&self) -> Result<Environment> {
-        Ok(Environment::default().with_path(npm::ensure(&self.workspace)?))
+        Ok(Environment::default().with_path(npm_install::ensure(&self.workspace)?))
     }
 
     /// Returns the environment with the wasm tools and Node, for scripts that call wasm-pack.
     pub(crate) fn wasm_and_node(&self) -> Result<Environment> {
-        Ok(self.wasm()?.with_path(npm::ensure(&self.workspace)?))
+        Ok(self.wasm()?.with_path(npm_install::ensure(&self.workspace)?))
     }
 
     /// Finds a browser, and installs it if possible.
@@ -62,8 +62,8 @@ impl Setup {
     pub(crate) fn install_all_tools(&self) -> Result<bool> {
         self.wasm()?;
         self.node()?;
-        npm::environments(&self.workspace, &self.cache)?;
-        npm::mcp_apps(&self.workspace, &self.cache)?;
+        npm_install::environments(&self.workspace, &self.cache)?;
+        npm_install::mcp_apps(&self.workspace, &self.cache)?;
         println!("wasm      {}", self.toolchain()?.describe());
         let mut complete = true;
         for engine in Engine::ALL {

@@ -52,7 +52,11 @@ export class Bundler {
 
   async #start(): Promise<void> {
     this.#report({ phase: "Starting the compiler" });
-    const wasmModule = await WebAssembly.compileStreaming(fetch(wasmUrl));
+    // Not `compileStreaming`: in Firefox, a page that is left during a streaming compilation can block all later
+    // compilations of its process.
+    const response = await fetch(wasmUrl);
+    if (!response.ok) throw new Error(`the compiler must be at ${wasmUrl}, got HTTP status ${response.status}`);
+    const wasmModule = await WebAssembly.compile(await response.arrayBuffer());
     await esbuild.initialize({ wasmModule });
   }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::npm;
+use crate::npm_install;
 use crate::process::{self, clear};
 use crate::test::Run;
 use crate::test::report::Verdict;
@@ -17,7 +17,7 @@ pub(super) fn run(suites: &Run<'_>) {
     if !suites.is_named {
         return;
     }
-    let agents = match npm::kaiak_agents(&suites.setup.workspace, &suites.setup.cache) {
+    let agents = match npm_install::kaiak_agents(&suites.setup.workspace, &suites.setup.cache) {
         Ok(agents) => agents,
         Err(missing) => return suites.add_missing("kaiak-agents", "host", &format!("{missing:#}")),
     };

@@ -8,7 +8,7 @@ use anyhow::{Context, Error, Result};
 
 use crate::build;
 use crate::environment::{Environment, find_in_path};
-use crate::npm;
+use crate::npm_install;
 use crate::process::{self, clear, run_ok};
 use crate::setup::Setup;
 use crate::test::node_suites::{in_browser, program_in};
@@ -59,13 +59,13 @@ fn prepare(suites: &Run<'_>) -> Result<Environment> {
     let python = peers::python(setup)?;
     let node = setup.node()?;
     let environment = node
-        .with("PORTWAY_PEERS", npm::peers(&setup.workspace, &setup.cache)?)
+        .with("PORTWAY_PEERS", npm_install::peers(&setup.workspace, &setup.cache)?)
         .with("PORTWAY_PYTHON", &python)
         .with("PORTWAY_PYGLS_PYTHON", &python)
         .with("PORTWAY_CLI", build::program(setup, "portway-cli", "portway")?)
         .with("PORTWAY_NODE", find_in_path("node").context("node is not in PATH")?);
     if suites.is_named {
-        return Ok(environment.with("PORTWAY_CONFORMANCE", npm::conformance(&setup.workspace, &setup.cache)?));
+        return Ok(environment.with("PORTWAY_CONFORMANCE", npm_install::conformance(&setup.workspace, &setup.cache)?));
     }
     Ok(environment)
 }

@@ -11,7 +11,7 @@ use crate::browsers::Engine;
 use crate::demo;
 use crate::environment::Environment;
 use crate::inspector;
-use crate::npm;
+use crate::npm_install;
 use crate::process::{clear, run};
 use crate::setup::Setup;
 use crate::soak;
@@ -85,7 +85,7 @@ pub(super) fn packaging(suites: &Run<'_>) {
 /// Tests the packed package under test runners, frameworks, bundlers and runtimes, with the code of
 /// docs/environments.md.
 pub(super) fn environments(suites: &Run<'_>) {
-    let installed = npm::environments(&suites.setup.workspace, &suites.setup.cache);
+    let installed = npm_install::environments(&suites.setup.workspace, &suites.setup.cache);
     let prepared = installed.and_then(|folder| Ok(prepare(suites)?.with("PORTWAY_ENVIRONMENTS", folder)));
     in_browser(suites, "environments", Engine::Chromium, prepared, &["tests/environments/run.mjs"]);
 }
@@ -112,7 +112,8 @@ pub(super) fn interop(suites: &Run<'_>) {
 
 /// Tests hosts and views of MCP Apps with the official classes, and with the view of a real server, in every engine.
 pub(super) fn mcp_apps(suites: &Run<'_>) {
-    let installed = npm::mcp_apps(&suites.setup.workspace, &suites.setup.cache).map_err(|error| format!("{error:#}"));
+    let installed =
+        npm_install::mcp_apps(&suites.setup.workspace, &suites.setup.cache).map_err(|error| format!("{error:#}"));
     for engine in suites.engines.clone() {
         let prepared = installed
             .clone()

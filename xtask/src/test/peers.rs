@@ -16,7 +16,7 @@ use crate::browsers::Engine;
 use crate::build;
 use crate::debian;
 use crate::environment::{Environment, find_in_path};
-use crate::npm;
+use crate::npm_install;
 use crate::process::{self, clear, run_ok, step};
 use crate::setup::Setup;
 use crate::test::node_suites::{in_browser, program_in};
@@ -49,14 +49,14 @@ pub(super) fn run(suites: &Run<'_>) {
     suites.suite("peers", "node", prepared(), |setup, environment| {
         program_in(setup, environment, "peers-node", &["node", "tests/peers/node/duet.mjs"])
     });
-    let monaco = || npm::monaco(&suites.setup.workspace, &suites.setup.cache);
+    let monaco = || npm_install::monaco(&suites.setup.workspace, &suites.setup.cache);
     for engine in suites.engines.clone() {
         let script = ["tests/peers/language-workers/run.mjs", &engine.to_string()];
         let environment = prepared().and_then(|node| Ok(node.with("PORTWAY_MONACO", monaco()?)));
         in_browser(suites, "peers-language-workers", engine, environment, &script);
     }
     let aria2 = debian_program(suites.setup, "aria2c", "aria2");
-    let peers = npm::peers(&suites.setup.workspace, &suites.setup.cache);
+    let peers = npm_install::peers(&suites.setup.workspace, &suites.setup.cache);
     match &aria2 {
         Err(missing) => suites.add_missing("peers", "aria2", &format!("{missing:#}")),
         Ok(aria2) => node_part(suites, "aria2", prepared().map(|node| node.with("PORTWAY_ARIA2", aria2))),
@@ -113,7 +113,7 @@ fn node_part(suites: &Run<'_>, part: &str, prepared: Result<Environment>) {
 /// Installs the programs of the suite.
 pub(crate) fn set_up(setup: &Setup) -> Result<()> {
     setup.node()?;
-    npm::peers(&setup.workspace, &setup.cache)?;
+    npm_install::peers(&setup.workspace, &setup.cache)?;
     emacs(setup)?;
     debian_program(setup, "aria2c", "aria2")?;
     debian_program(setup, "websocketd", "websocketd")?;

@@ -200,7 +200,7 @@ const internalMembers = [
 for (const file of (await readdir(join(root, types))).filter((file) => file.endsWith(".d.ts"))) {
   const text = await readFile(join(root, types, file), "utf8");
   const declared = internalMembers.find((name) => new RegExp(`\\b${name}\\b`).test(text));
-  if (declared !== undefined) throw new Error(`${file} declares ${declared}, which package.mjs shortens`);
+  if (declared !== undefined) throw new Error(`${file} declares ${declared}, which npm-package.mjs shortens`);
 }
 // The registry in boundaries.js contains objects that all copies of the library in a realm share.
 const registry = (await readFile(join(root, source, "driver/boundaries.js"), "utf8")).replace(
@@ -208,7 +208,7 @@ const registry = (await readFile(join(root, source, "driver/boundaries.js"), "ut
   "",
 );
 const shared = internalMembers.find((name) => new RegExp(`\\b${name}\\b`).test(registry));
-if (shared !== undefined) throw new Error(`copies of the library share ${shared}, which package.mjs shortens`);
+if (shared !== undefined) throw new Error(`copies of the library share ${shared}, which npm-package.mjs shortens`);
 
 /** The members of `internalMembers` that at least one bundle has. */
 const shortenedMembers = new Set();
@@ -374,7 +374,7 @@ for (const { reason } of bundles.filter(({ status }) => status === "rejected")) 
 }
 if (process.exitCode) process.exit();
 const unused = internalMembers.filter((name) => !shortenedMembers.has(name));
-if (unused.length > 0) throw new Error(`package.mjs shortens members that no module has: ${unused.join(", ")}`);
+if (unused.length > 0) throw new Error(`npm-package.mjs shortens members that no module has: ${unused.join(", ")}`);
 await copyDeclarations();
 await writeFile(join(stage, "NOTICE"), notices());
 await writeFile(join(stage, "package.json"), `${JSON.stringify(manifest(), null, 2)}\n`);
