@@ -1,10 +1,11 @@
-//! Embeds the built page of the inspector in the command, if the folder `page` contains the page.
+//! Generates the code that embeds the built page of the inspector in the command. If the folder `page` does not contain
+//! the page, the code embeds no file.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// The only file of the folder that Git does not ignore. It is not part of the page.
+/// The only file of the folder `page` that Git does not ignore. This file is not part of the page.
 const NOT_OF_THE_PAGE: &str = "README.md";
 
 fn main() -> io::Result<()> {
@@ -25,7 +26,8 @@ fn main() -> io::Result<()> {
     fs::write(variable("OUT_DIR")?.join("page.rs"), code)
 }
 
-/// Adds the paths of all files below `folder`, with `/` between their parts.
+/// Adds the paths of all files below `folder`, except [`NOT_OF_THE_PAGE`], to `names`. Each path begins with `prefix`,
+/// and has `/` between its parts.
 fn list(folder: &Path, prefix: &str, names: &mut Vec<String>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;

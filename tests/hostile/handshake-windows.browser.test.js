@@ -8,7 +8,7 @@ import { pause } from "../web/support/outcomes.js";
 import { connect } from "../web/support/portway.js";
 import { Random } from "./support/generator.js";
 import { origins, party } from "./support/parties.js";
-import { figure, messageCount, progress, seed } from "./support/settings.js";
+import { messageCount, printFigure, progress, seed } from "./support/settings.js";
 import { SessionChecker } from "./support/session-checker.js";
 
 /** The number of messages that the attacker in the iframe of the peer sends in a round. */
@@ -184,8 +184,8 @@ describe("a host that receives generated handshake messages", function () {
 
     const ms = performance.now() - started;
     const { sent, strangers, received, bytesOut, bytesReceived, sessions, calls } = totals;
-    figure(
-      `handshake between windows, seed ${seed}: ${sent} messages (${strangers} of strangers) in ${(ms / 1_000).toFixed(1)} s, ${sessions} sessions, ${calls} calls; ${received} messages back, ${(bytesReceived / bytesOut).toFixed(2)} bytes for each byte; blocked for ${Math.round(blocked)} ms at most`,
+    printFigure(
+      `handshake between windows, seed ${seed}: ${sent} messages (${strangers} of strangers) in ${(ms / 1_000).toFixed(1)} s, ${sessions} sessions, ${calls} calls; ${received} messages back, ${(bytesReceived / bytesOut).toFixed(2)} bytes received per byte sent; blocked for ${Math.round(blocked)} ms at most`,
     );
     assert.isAbove(sessions, 0);
     assert.isAbove(calls, 0);

@@ -4,14 +4,14 @@ import { assert } from "chai";
 import { pause } from "../web/support/outcomes.js";
 import { connect } from "../web/support/portway.js";
 import { Attacker, Random } from "./support/generator.js";
-import { inBrowser, figure, messageCount, progress, seed } from "./support/settings.js";
+import { inBrowser, messageCount, printFigure, progress, seed } from "./support/settings.js";
 import { SessionChecker } from "./support/session-checker.js";
 
-/** The number of messages that the attacker sends in a round. */
+/** The number of messages in the bursts of a round, until the real peer connects. */
 const PER_ROUND = 2_000;
-/** The average number of messages in a burst, while the host replies to the attacker. */
+/** The average number of messages in a burst, if the host has replied to the last burst. */
 const PER_BURST = 250;
-/** The number of messages that this file sends. In a browser, handshake-windows.browser.test.js sends the others. */
+/** The minimum number of messages of this file. In a browser, handshake-windows.browser.test.js sends the rest. */
 const COUNT = Math.ceil((inBrowser ? 0.4 : 1) * messageCount);
 
 /** Starts a port, and returns an object that has the interface of a worker and uses this port. */
@@ -43,7 +43,7 @@ async function round(number, isWorker) {
   // In every second round, the attacker sends nothing that ends the connection permanently. After such a round, the
   // connection must serve the real peer.
   const mayEnd = number % 2 === 1;
-  const checker = new SessionChecker(["peer", "past"]);
+  const checker = new SessionChecker(["peer", "late"]);
   const { port1, port2 } = new MessageChannel();
   const near = isWorker ? asWorker(port1) : port1;
   const connecting = connect(near, checker.options({ connectTimeout: 30_000 }));
@@ -63,7 +63,7 @@ async function round(number, isWorker) {
   let received = 0;
   let remaining = PER_ROUND;
   for (let burst = 0; remaining > 0; burst++) {
-    if (burst === 6) peerAttacker.past = peerAttacker.leave();
+    if (burst === 6) peerAttacker.oldPorts = peerAttacker.leave();
     // If the last burst got no reply, the attacker probably has no session. Then most bursts are small.
     const hasReply = peerAttacker.received > received;
     received = peerAttacker.received;
@@ -86,9 +86,8 @@ async function round(number, isWorker) {
   }
   // The real peer connects, while the attacker still sends messages through the old ports.
   port2.onmessage = null;
-  const past = peerAttacker.leave();
-  const lateAttacker = new Attacker(roundSeed + 1, "past", () => {}, { mayEnd, run: number });
-  lateAttacker.past = past;
+  const lateAttacker = new Attacker(roundSeed + 1, "late", () => {}, { mayEnd, run: number });
+  lateAttacker.oldPorts = peerAttacker.leave();
   const timer = setInterval(() => lateAttacker.burst(20), 5);
   const fail = (what) => assert.fail(`${what}; PORTWAY_SEED=${seed}, round ${number}`);
   const limit = (promise, what) => Promise.race([promise, pause(8_000).then(() => fail(what))]);
@@ -134,7 +133,7 @@ async function round(number, isWorker) {
 describe("a host that receives generated handshake messages", function () {
   this.timeout(400_000);
 
-  it("over ports and workers serves calls only in their own session, and then serves the real peer", async () => {
+  it("serves each call only in the session of the call, and then serves the real peer, over ports and workers", async () => {
     const started = performance.now();
     for (let number = 0; totals.sent < COUNT; number++) {
       await round(number, number % 4 >= 2);
@@ -142,8 +141,8 @@ describe("a host that receives generated handshake messages", function () {
     }
     const seconds = (performance.now() - started) / 1_000;
     const { sent, received, bytesOut, bytesReceived, sessions, calls } = totals;
-    figure(
-      `handshake over ports and workers, seed ${seed}: ${sent} messages in ${seconds.toFixed(1)} s, ${sessions} sessions, ${calls} calls; ${received} messages back, ${(bytesReceived / bytesOut).toFixed(2)} bytes for each byte`,
+    printFigure(
+      `handshake over ports and workers, seed ${seed}: ${sent} messages in ${seconds.toFixed(1)} s, ${sessions} sessions, ${calls} calls; ${received} messages back, ${(bytesReceived / bytesOut).toFixed(2)} bytes received per byte sent`,
     );
     assert.isAbove(sessions, 0);
     assert.isAbove(calls, 0);

@@ -7,7 +7,7 @@ import { pause, until } from "../web/support/outcomes.js";
 import { JSONRPCPeer, packaged, windowTransport } from "../web/support/portway.js";
 import { longestTask } from "./support/measure.js";
 import { origins, party } from "./support/parties.js";
-import { figure } from "./support/settings.js";
+import { printFigure } from "./support/settings.js";
 
 /** Counts the reads of the data of large messages, until the test ends. */
 function countLargeReads() {
@@ -89,7 +89,9 @@ describe("a large message of a stranger", function () {
       for (const kind of kinds) {
         const { ms, reads } = await take(kind);
         // Firefox and WebKit deserialize a message before a listener runs, so the times are only printed.
-        figure(`a message ${kind}, of a stranger: ${bare[kind].ms} ms with a bare listener, ${ms} ms with ${name}`);
+        printFigure(
+          `a message ${kind}, of a stranger: ${bare[kind].ms} ms with a bare listener, ${ms} ms with ${name}`,
+        );
         // The test itself may read the data.
         assert.equal(reads, bare[kind].reads, kind);
       }

@@ -25,7 +25,7 @@ describe("in the dialect mcp, a cancellation", () => {
     { requestId: "1" },
     { id: 1 },
   ]) {
-    it(`with the params ${JSON.stringify(params)} does not affect the running request 1`, async () => {
+    it(`does not affect the running request 1 if the params of the cancellation are ${JSON.stringify(params)}`, async () => {
       const { peer, remoteEnd, errors } = scriptedPeer();
       const result = deferred();
       let signal;
@@ -40,7 +40,7 @@ describe("in the dialect mcp, a cancellation", () => {
     });
   }
 
-  it("of initialize is ignored: the request is answered", async () => {
+  it("is ignored, and the request is answered, if the method of the request is initialize", async () => {
     const { peer, remoteEnd } = scriptedPeer();
     const result = deferred();
     let signal;
@@ -64,7 +64,7 @@ describe("in the dialect mcp, a cancellation", () => {
     assert.deepEqual([await remoteEnd.unreadBeforeResponse(), errors], [[], []]);
   });
 
-  it("of a call of the receiving peer does not end the call", async () => {
+  it("does not end a call of the receiving peer, even if the cancellation contains the id of the call", async () => {
     const { peer, remoteEnd } = scriptedPeer();
     const call = peer.request("sampling/createMessage", {}, { timeout: 0 });
     const { id } = await remoteEnd.next();
@@ -96,7 +96,7 @@ describe("in the dialect mcp, a cancellation", () => {
     assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", id: 1, result: { n: 2 } });
   });
 
-  it("without the member jsonrpc is ignored, because it is not a message", async () => {
+  it("is not a message, and is ignored, if the member jsonrpc is missing", async () => {
     const { peer, remoteEnd } = scriptedPeer();
     let signal;
     peer.method("tools/call", (_, context) => ((signal = context.signal), new Promise(() => {})));
@@ -106,7 +106,7 @@ describe("in the dialect mcp, a cancellation", () => {
     assert.isFalse(signal.aborted);
   });
 
-  it("with an id is a request for an unknown method", async () => {
+  it("is a request for an unknown method if it has an id", async () => {
     const { remoteEnd } = scriptedPeer();
     remoteEnd.post({ ...cancelled({ requestId: 1 }), id: 2 });
     const [{ id, error }] = await remoteEnd.unreadBeforeResponse();
@@ -138,7 +138,7 @@ it("in the dialect mcp, cancelled requests whose handlers still run are limited 
 });
 
 describe("in the dialect mcp, progress", () => {
-  it("with a token that no call has announced is an ordinary notification", async () => {
+  it("is an ordinary notification if no call has announced its token", async () => {
     const { peer, remoteEnd } = scriptedPeer();
     const received = [];
     const progress = [];
@@ -165,7 +165,7 @@ describe("in the dialect mcp, progress", () => {
     assert.deepEqual([received.at(-1).progress, progress.length], [6, 1]);
   });
 
-  it("with a token that no call has announced does not restart a timeout", async () => {
+  it("does not restart a timeout if no call has announced its token", async () => {
     const { peer, remoteEnd } = scriptedPeer();
     const call = rejection(peer.request("a", {}, { timeout: 120 }));
     const { id } = await remoteEnd.next();
@@ -177,7 +177,7 @@ describe("in the dialect mcp, progress", () => {
     }
   });
 
-  it("without params, or with params that are not an object, is ignored", async () => {
+  it("is ignored if it has no params, or params that are not an object", async () => {
     const { peer, remoteEnd, errors } = scriptedPeer();
     const call = peer.request("a", {}, { timeout: 0, onProgress: () => assert.fail("no progress") });
     const { id } = await remoteEnd.next();
@@ -207,7 +207,7 @@ describe("in the dialect mcp, an array of messages", () => {
     assert.deepEqual([runs, errors], [0, []]);
   });
 
-  it("with responses ends their calls, and refuses only its other messages", async () => {
+  it("ends the calls of its responses, and is refused only if it also contains other messages", async () => {
     const { peer, remoteEnd } = scriptedPeer();
     let runs = 0;
     peer.method("ping", () => void runs++);
@@ -233,7 +233,7 @@ describe("in the dialect mcp, an array of messages", () => {
     assert.deepEqual([await remoteEnd.unreadBeforeResponse(), runs], [[], 0]);
   });
 
-  it("is ignored if it is empty or contains other values", async () => {
+  it("is ignored if it is empty or contains values that are not messages", async () => {
     const { remoteEnd, errors } = scriptedPeer();
     for (const batch of [[], [1], [null, request(1, "ping")], [[request(1, "ping")]], Array(100)])
       remoteEnd.post(batch);
@@ -254,7 +254,7 @@ describe("in the dialect mcp, an array of messages", () => {
 });
 
 describe("in the dialect mcp, a request", () => {
-  it("with the id null is refused with -32600, and no handler runs", async () => {
+  it("is refused with -32600, and no handler runs, if its id is null", async () => {
     const { peer, remoteEnd } = scriptedPeer();
     let runs = 0;
     peer.method("ping", () => void runs++);
@@ -264,7 +264,7 @@ describe("in the dialect mcp, a request", () => {
     assertRefusal(answers[0]);
   });
 
-  it("for rpc.stream, rpc.hello or another method of rpc.* is answered with -32601", async () => {
+  it("is answered with -32601 if its method is rpc.stream, rpc.hello or another method of rpc.*", async () => {
     const { peer, remoteEnd } = scriptedPeer();
     peer.method("logs", async function* () {
       yield { n: 1 };

@@ -15,7 +15,7 @@ const strict = ({ name, headers }, { legacy, error, result }) =>
       : error(-32000, 400, null);
 
 describe("An MCP server of another origin", () => {
-  it("that hides the id of its session causes an error that names the missing header", async () => {
+  it("causes an error that names the missing header if the server hides the id of its session", async () => {
     const site = await startSite(strict, { cors: { expose: "" } });
     const { peer, errors } = await connectMcp(site.url);
     const error = await rejection(peer.request("tools/list"));
@@ -25,13 +25,13 @@ describe("An MCP server of another origin", () => {
     assert.match(errors[0].message, /Access-Control-Expose-Headers/);
   });
 
-  it("that exposes the id of its session works", async () => {
+  it("answers calls if it exposes the id of its session", async () => {
     const site = await startSite(strict);
     const { peer } = await connectMcp(site.url);
     assert.deepEqual(await peer.request("tools/list"), { tools: [] });
   });
 
-  it("that refuses the headers of the modern era receives initialize", async () => {
+  it("receives initialize but not server/discover if it refuses the headers of the modern era", async () => {
     const site = await startSite(strict, { cors: { headers: LEGACY_HEADERS } });
     const { peer, transport } = await connectMcp(site.url);
     assert.equal(transport.era, "legacy");
@@ -39,7 +39,7 @@ describe("An MCP server of another origin", () => {
     assert.notInclude(await site.names(), "server/discover");
   });
 
-  it("that refuses every preflight causes an error that names CORS", async () => {
+  it("causes an error that names CORS if the server refuses every preflight", async () => {
     const site = await startSite(strict, { cors: { headers: "x-other" } });
     const error = await rejection(initialize(mcpPeer(site.url).peer));
     assert.deepEqual([error.reason, error.data.status], ["http-failed", undefined]);
@@ -47,13 +47,13 @@ describe("An MCP server of another origin", () => {
     assert.deepEqual(await site.names(), []);
   });
 
-  it("that sends no CORS headers causes an error that names CORS", async () => {
+  it("causes an error that names CORS if the server sends no CORS headers", async () => {
     const site = await startSite(strict, { cors: { origin: false } });
     const error = await rejection(initialize(mcpPeer(site.url).peer));
     assert.match(error.message, /or its CORS headers do not allow the request/);
   });
 
-  it("works from a worker", async () => {
+  it("answers calls of a worker", async () => {
     const site = await startSite(strict);
     const source = `
       import init, { JSONRPCPeer } from "${new URL("../../pkg/portway.js", import.meta.url)}";

@@ -55,7 +55,7 @@ describe("The era of an MCP server", () => {
       await site.request("notifications/initialized");
     });
 
-  it("that is silent receives initialize after five seconds", async () => {
+  it("is legacy if server/discover is not answered within five seconds", async () => {
     const site = await startSite(({ name }, { legacy }) => (name === "server/discover" ? { isOpen: true } : legacy()));
     const { peer, transport } = mcpPeer(site.url);
     const start = Date.now();
@@ -75,7 +75,7 @@ describe("The era of an MCP server", () => {
     assert.deepEqual(await site.names(), ["server/discover"]);
   });
 
-  it("is modern after an error that only this era has", async () => {
+  it("is modern after an error that only the modern era has", async () => {
     const site = await startSite((_, { error }) => error(-32021, 400));
     const { transport, server } = await connectMcp(site.url);
     assert.equal(transport.era, "modern");
@@ -89,7 +89,7 @@ describe("The era of an MCP server", () => {
     assert.equal((await connectMcp(site.url)).transport.era, "legacy");
   });
 
-  it("is unknown if the server has no version of this client, and the error names its versions", async () => {
+  it("is unknown, and the error names the versions of the server, if none of them is a version of this client", async () => {
     const site = await startSite((_, { result }) => result({ supportedVersions: ["2031-01-01"] }));
     const { peer, transport } = mcpPeer(site.url);
     const error = await rejection(initialize(peer));
@@ -108,7 +108,7 @@ describe("The era of an MCP server", () => {
     assert.match(error.message, /1999-01-01/);
   });
 
-  it("is unknown if the server refuses initialize, and the call gets the server's error", async () => {
+  it("is unknown, and the call gets the server's error, if the server refuses initialize", async () => {
     const site = await startSite(({ name }, { legacy, error }) =>
       name === "initialize" ? error(-32603, 500) : legacy(),
     );
@@ -118,7 +118,7 @@ describe("The era of an MCP server", () => {
   });
 
   for (const status of [401, 403])
-    it(`is unknown after the status ${status}, and initialize is not sent`, async () => {
+    it(`is unknown, and initialize is not sent, if server/discover is answered with the status ${status}`, async () => {
       const site = await startSite(
         (_, { data, error }) => ({ ...error(-32021, data), headers: { "www-authenticate": "Bearer" } }),
         { data: status },
@@ -130,7 +130,7 @@ describe("The era of an MCP server", () => {
       assert.isUndefined(transport.era);
     });
 
-  it("is not detected if the application names it", async () => {
+  it("is not detected if the application sets the era", async () => {
     const legacy = await startSite((_, { legacy }) => legacy());
     await connectMcp(legacy.url, { era: "legacy" });
     assert.equal((await legacy.names())[0], "initialize");
@@ -139,14 +139,14 @@ describe("The era of an MCP server", () => {
     assert.notInclude((await legacy.names()).slice(2), "initialize");
   });
 
-  it("is kept for another initialize on the same transport", async () => {
+  it("is not detected again for another initialize on the same transport", async () => {
     const site = await startSite((_, { legacy }) => legacy());
     const { peer } = await connectMcp(site.url);
     await initialize(peer);
     assert.equal((await site.names()).filter((name) => name === "server/discover").length, 1);
   });
 
-  it("fails if the server cannot be reached", async () => {
+  it("is unknown, and initialize fails, if the server cannot be reached", async () => {
     const error = await rejection(initialize(mcpPeer("http://127.0.0.1:1/mcp").peer));
     assert.deepEqual([error.reason, error.data.status], ["http-failed", undefined]);
   });

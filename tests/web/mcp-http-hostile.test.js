@@ -29,7 +29,7 @@ describe("An MCP server over HTTP", () => {
     ["the status 500 and HTML", { status: 500, type: "text/html", body: "<p>" }, /the HTTP status 500/],
     ["the status 500 and another id", { status: 500, body: '{"jsonrpc":"2.0","id":9,"result":1}' }, /status 500/],
   ])
-    it(`that answers with ${text} ends only its call`, async () => {
+    it(`ends only one call if the server answers this call with ${text}`, async () => {
       const { peer } = await connectTo(response);
       const error = await rejection(peer.request("bad"));
       assert.instanceOf(error, CallError);
@@ -38,7 +38,7 @@ describe("An MCP server over HTTP", () => {
       assert.deepEqual(await peer.request("good"), { good: true });
     });
 
-  it("that answers with an array of responses and requests is understood", async () => {
+  it("may answer with an array of messages", async () => {
     const site = await startSite(({ name, message }, { legacy, response }) => {
       if (name !== "tools/call") return legacy();
       const notification = { jsonrpc: "2.0", method: "notifications/message", params: { n: 1 } };
@@ -51,7 +51,7 @@ describe("An MCP server over HTTP", () => {
     assert.deepEqual(values, [1]);
   });
 
-  it("that never answers lets the call time out, and its stream is closed", async () => {
+  it("causes a timeout, and its stream is closed, if the server never answers", async () => {
     const { peer, site } = await connectTo({ chunks: [": open\n\n"], isOpen: true });
     assert.equal((await rejection(peer.request("bad", {}, { timeout: 200 }))).reason, "timeout");
     await site.request(({ name, isClosed }) => name === "bad" && isClosed);
@@ -63,7 +63,7 @@ describe("An MCP server over HTTP", () => {
     ["a body", { flood: true }],
     ["an event", { flood: true, chunks: ["data: "] }],
   ])
-    it(`that sends ${text} of 5 GB is closed after maxMessage`, async function () {
+    it(`is disconnected after more than maxMessage bytes if it sends ${text} of 5 GB`, async function () {
       this.timeout(60_000);
       const { peer, site } = await connectTo(response);
       const error = await rejection(peer.request("bad", {}, { timeout: 50_000 }));
@@ -73,7 +73,7 @@ describe("An MCP server over HTTP", () => {
       assert.deepEqual(await peer.request("good"), { good: true });
     });
 
-  it("that sends an event above maxMessage ends the call, and an event of maxMessage is read", async () => {
+  it("may send an event of maxMessage bytes, but ends the call by a longer event", async () => {
     const site = await startSite(({ name, message }, { legacy, event, response }) => {
       if (name !== "sized") return legacy();
       const empty = JSON.stringify(response({ text: "" })).length;
@@ -85,7 +85,7 @@ describe("An MCP server over HTTP", () => {
     assert.match(error.message, /an event must have at most 2000 bytes/);
   });
 
-  it("that compresses its responses is understood", async () => {
+  it("may compress its responses", async () => {
     const site = await startSite(({ name }, { legacy, result }) =>
       name === "a" ? result({ n: 1 }, { isCompressed: true }) : legacy(),
     );
@@ -94,13 +94,13 @@ describe("An MCP server over HTTP", () => {
   });
 
   for (const status of [401, 403])
-    it(`that denies a call with ${status} ends it by an error with the challenge`, async () => {
+    it(`causes an error with the challenge if the server denies a call with ${status}`, async () => {
       const { peer } = await connectTo({ status, headers: { "www-authenticate": "Bearer realm=a" }, body: "{}" });
       const error = await rejection(peer.request("bad"));
       assert.deepEqual([error.reason, error.data], ["http-failed", { status, challenge: "Bearer realm=a" }]);
     });
 
-  it("has at most maxRequests calls: a further call is refused, and is not sent", async () => {
+  it("has at most maxRequests pending calls: a further call is refused, and is not sent", async () => {
     const { peer, site } = await connectTo({ isOpen: true }, { maxRequests: 2 });
     const pending = [1, 2].map(() => rejection(peer.request("bad")));
     const error = await rejection(peer.request("good"));
@@ -113,7 +113,7 @@ describe("An MCP server over HTTP", () => {
     assert.notInclude(await site.names(), "good");
   });
 
-  it("by default, at most 1024 requests are pending", async () => {
+  it("has at most 1024 pending calls by default", async () => {
     let isBlocked = false;
     // While the function of the application is pending, no request is sent.
     const { peer } = await connectTo({}, { headers: () => (isBlocked ? new Promise(() => {}) : {}) });
@@ -125,7 +125,7 @@ describe("An MCP server over HTTP", () => {
   });
 
   // Before the head of the response, browsers may send a POST again by themselves.
-  it("may lose a connection in a response, and the call is not sent again", async () => {
+  it("does not receive a call again if the connection is lost during the response", async () => {
     const site = await startSite(({ name }, { legacy }) =>
       name === "tools/call" ? { chunks: [": open\n\n", 50], isLost: true } : legacy(),
     );
@@ -135,7 +135,7 @@ describe("An MCP server over HTTP", () => {
     assert.equal((await site.names()).filter((name) => name === "tools/call").length, 1);
   });
 
-  it("reports a notification that the server refuses", async () => {
+  it("causes an error for onError if the server refuses a notification", async () => {
     const site = await startSite(({ name }, { legacy }) => (name === "notifications/x" ? { status: 500 } : legacy()));
     const { peer, errors } = await connectMcp(site.url);
     peer.notify("notifications/x");

@@ -6,7 +6,7 @@ import { isPending, pause, rejection, until } from "./support/outcomes.js";
 import { connectMcp, startSite } from "./support/sites.js";
 
 describe("A session of the legacy era over HTTP", () => {
-  it("is kept, sent with the version of each message, and deleted at the end", async () => {
+  it("is named, with the version, in the headers of each later message, and is deleted at the end", async () => {
     const site = await startSite((_, { legacy, result }) => legacy({ "mcp-session-id": "s-1" }) ?? result({}));
     const { peer } = await connectMcp(site.url);
     await peer.request("tools/list");
@@ -36,7 +36,7 @@ describe("A session of the legacy era over HTTP", () => {
     }
   });
 
-  it("may be absent: then the client sends neither the header of the session nor DELETE", async () => {
+  it("is optional: without a session, the client sends neither the header of a session nor DELETE", async () => {
     const site = await startSite((_, { legacy, result }) => legacy() ?? result({}));
     const { peer } = await connectMcp(site.url);
     await peer.request("tools/list");
@@ -45,7 +45,7 @@ describe("A session of the legacy era over HTTP", () => {
     assert.notInclude(await site.names(), "DELETE");
   });
 
-  it("that the server has lost is replaced once, and the requests are sent once more", async () => {
+  it("is replaced once, and the requests are sent once more, if the server has lost the session", async () => {
     const site = await startSite(({ name, headers, earlier }, { legacy, result, state }) => {
       if (name === "initialize") state.session = `s-${earlier + 1}`;
       const isLost = name === "tools/call" && headers["mcp-session-id"] === "s-1";
@@ -60,7 +60,7 @@ describe("A session of the legacy era over HTTP", () => {
     assert.equal(names.filter((name) => name === "tools/call").length, 6);
   });
 
-  it("that is lost again at once is an error", async () => {
+  it("causes an error if the server loses the next session at once", async () => {
     const site = await startSite(({ name }, { legacy }) =>
       name === "tools/call" ? { status: 404 } : legacy({ "mcp-session-id": "s" }),
     );
@@ -70,7 +70,7 @@ describe("A session of the legacy era over HTTP", () => {
     assert.equal((await site.names()).filter((name) => name === "tools/call").length, 2);
   });
 
-  it("has messages that wait until the server has received notifications/initialized", async () => {
+  it("makes requests wait until the server has accepted notifications/initialized", async () => {
     const site = await startSite(async ({ name }, { legacy, result, sleep }) => {
       if (name === "notifications/initialized") await sleep(300);
       return legacy() ?? result({});
@@ -84,7 +84,7 @@ describe("A session of the legacy era over HTTP", () => {
   });
 });
 
-describe("A stream of the legacy era over HTTP", () => {
+describe("The stream of a call in the legacy era over HTTP", () => {
   /** Answers `tools/call` with a stream of these chunks. "RESPONSE" is replaced by the response. */
   const streamed = async (chunks) => {
     const site = await startSite(
@@ -108,7 +108,7 @@ describe("A stream of the legacy era over HTTP", () => {
     ["with CRLF", ["event: message\r\nid: 1\r\ndata: RESPONSE\r\n\r\n"]],
     ["with CR", ["data: RESPONSE\r\r"]],
     ["with a byte order mark, comments and unknown fields", ["\uFEFF: hello\nother: x\ndata:RESPONSE\n\n"]],
-    ["with a cut CRLF", ["data: RESPONSE\r", 20, "\n\r", 20, "\n"]],
+    ["with CRLFs that arrive in two chunks", ["data: RESPONSE\r", 20, "\n\r", 20, "\n"]],
     ["after an event without data", ["id: 1\nretry: 10\ndata:\n\n", 20, "data: RESPONSE\n\n"]],
     ["after an event with another name", ["event: other\ndata: {}\n\ndata: RESPONSE\n\n"]],
   ])
@@ -117,7 +117,7 @@ describe("A stream of the legacy era over HTTP", () => {
       assert.deepEqual(await peer.request("tools/call", { name: "a" }), { text: "é😀" });
     });
 
-  it("is read if a character and a line of data are cut", async () => {
+  it("is read if a character and a line of data arrive in two chunks", async () => {
     const site = await startSite(({ name }, { legacy, response }) => {
       if (name !== "tools/call") return legacy();
       const [before, after] = JSON.stringify(response({ text: "é😀" })).split("é");
@@ -162,7 +162,7 @@ describe("A stream of the legacy era over HTTP", () => {
     assert.deepEqual(message, { jsonrpc: "2.0", id: "q", result: { action: "accept" } });
   });
 
-  it("that ends early continues after the time of the server, with the last event", async () => {
+  it("is resumed after the delay that the server has set, from the last event, if it ends early", async () => {
     const site = await startSite(({ name, headers, earlier, message }, { legacy, event, response, state }) => {
       if (name === "tools/call") {
         state.response = response({ done: true });
@@ -178,14 +178,14 @@ describe("A stream of the legacy era over HTTP", () => {
     assert.equal((await site.names()).filter((name) => name === "tools/call").length, 1);
   });
 
-  it("that ends without the response and without an id is an error, and nothing is sent again", async () => {
+  it("causes an error, and nothing is sent again, if it ends without the response and without an event id", async () => {
     const { peer, site } = await streamed([": nothing\n\n"]);
     const error = await rejection(peer.request("tools/call", { name: "a" }));
     assert.match(error.message, /the stream ended before the response/);
     assert.equal((await site.names()).filter((name) => name === "tools/call").length, 1);
   });
 
-  it("fails after five streams without a message", async () => {
+  it("is resumed at most five times without a message", async () => {
     const site = await startSite(({ name, headers }, { legacy }) =>
       name === "tools/call" || headers["last-event-id"] ? { chunks: ["id: 1\nretry: 1\ndata:\n\n"] } : legacy(),
     );
@@ -205,7 +205,24 @@ describe("A stream of the legacy era over HTTP", () => {
     assert.equal((await site.log()).filter(({ headers }) => headers["last-event-id"]).length, 5);
   });
 
-  it("of the server delivers notifications, and is requested again with the last event", async () => {
+  it("is closed, and the server receives notifications/cancelled, if the call is aborted", async () => {
+    const site = await startSite(({ name }, { legacy }) =>
+      name === "tools/call" ? { isOpen: true, chunks: [] } : legacy(),
+    );
+    const { peer } = await connectMcp(site.url);
+    const controller = new AbortController();
+    const call = rejection(peer.request("tools/call", { name: "a" }, { signal: controller.signal }));
+    const { message } = await site.request("tools/call");
+    controller.abort(new Error("not needed"));
+    await call;
+    const cancelled = await site.request("notifications/cancelled");
+    assert.deepEqual(cancelled.message.params, { requestId: message.id, reason: "not needed" });
+    await site.request(({ name, isClosed }) => name === "tools/call" && isClosed);
+  });
+});
+
+describe("The stream outside of calls in the legacy era over HTTP", () => {
+  it("delivers notifications, and is requested again from the last event", async () => {
     const site = await startSite(async ({ name, earlier }, { legacy, event, sleep }) => {
       if (name !== "GET") return legacy({ "mcp-session-id": "s" });
       const notification = event({ jsonrpc: "2.0", method: "notifications/message", params: { n: earlier } });
@@ -228,7 +245,7 @@ describe("A stream of the legacy era over HTTP", () => {
     ["200 and HTML", { status: 200, type: "text/html", body: "<p>" }],
     ["404 without a session", { status: 404 }],
   ])
-    it(`of the server ends permanently at ${text}`, async () => {
+    it(`is not requested again if the server answers with ${text}`, async () => {
       const site = await startSite(({ name }, { data, legacy }) => (name === "GET" ? data : legacy()), {
         data: response,
       });
@@ -238,26 +255,11 @@ describe("A stream of the legacy era over HTTP", () => {
       assert.equal((await site.names()).filter((name) => name === "GET").length, 1);
     });
 
-  it("of the server that always ends at once is requested after growing delays", async () => {
+  it("is requested again after growing delays if it always ends at once", async () => {
     const site = await startSite(({ name }, { legacy }) => (name === "GET" ? { chunks: ["retry: 0\n\n"] } : legacy()));
     await connectMcp(site.url);
     await site.request("GET");
     await pause(2_500);
     assert.isAtMost((await site.names()).filter((name) => name === "GET").length, 4);
-  });
-
-  it("of a call that is aborted is closed, and the server receives notifications/cancelled", async () => {
-    const site = await startSite(({ name }, { legacy }) =>
-      name === "tools/call" ? { isOpen: true, chunks: [] } : legacy(),
-    );
-    const { peer } = await connectMcp(site.url);
-    const controller = new AbortController();
-    const call = rejection(peer.request("tools/call", { name: "a" }, { signal: controller.signal }));
-    const { message } = await site.request("tools/call");
-    controller.abort(new Error("not needed"));
-    await call;
-    const cancelled = await site.request("notifications/cancelled");
-    assert.deepEqual(cancelled.message.params, { requestId: message.id, reason: "not needed" });
-    await site.request(({ name, isClosed }) => name === "tools/call" && isClosed);
   });
 });

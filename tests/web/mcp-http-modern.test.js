@@ -8,7 +8,7 @@ import { clientInfo, connectMcp, startSite } from "./support/sites.js";
 const META = "io.modelcontextprotocol";
 
 describe("A request of the modern era over HTTP", () => {
-  it("has the version, the name and the capabilities of the client in _meta, and the headers of its body", async () => {
+  it("has the version, the name and the capabilities of the client in _meta, and headers with parts of its body", async () => {
     const site = await startSite((_, { modern, result }) => modern() ?? result({ resultType: "complete", n: 1 }));
     const { peer } = await connectMcp(site.url, {}, {}, { elicitation: {} });
     await peer.request("tools/call", { name: "é", _meta: { own: 1 } });
@@ -91,7 +91,7 @@ describe("A request of the modern era over HTTP", () => {
     assert.deepEqual(values, [1, "x"]);
   });
 
-  it("that is aborted closes its stream, and nothing else is sent", async () => {
+  it("closes its stream, and sends nothing else, if it is aborted or times out", async () => {
     const site = await startSite((_, { modern }) => modern() ?? { isOpen: true, chunks: [": open\n\n"] });
     const { peer } = await connectMcp(site.url);
     const controller = new AbortController();
@@ -105,7 +105,7 @@ describe("A request of the modern era over HTTP", () => {
     assert.deepEqual(await site.names(), ["server/discover", "tools/call", "prompts/get"]);
   });
 
-  it("whose stream ends early is an error, and is not sent again", async () => {
+  it("rejects, and is not sent again, if its stream ends early", async () => {
     const site = await startSite((_, { modern }) => modern() ?? { chunks: ["id: 1\nretry: 1\ndata:\n\n"] });
     const { peer } = await connectMcp(site.url);
     const error = await rejection(peer.request("tools/call", { name: "a" }));
@@ -113,7 +113,7 @@ describe("A request of the modern era over HTTP", () => {
     assert.deepEqual(await site.names(), ["server/discover", "tools/call"]);
   });
 
-  it("returns the error of the server", async () => {
+  it("rejects with the error of the server", async () => {
     const site = await startSite((_, { modern, error }) => modern() ?? error(-32020, 400));
     const { peer } = await connectMcp(site.url);
     const error = await rejection(peer.request("tools/call", { name: "a" }));
@@ -186,7 +186,7 @@ describe("A result of the modern era that asks for input", () => {
     assert.equal((await site.names()).filter((name) => name === "tools/call").length, 2);
   });
 
-  it("that the server always answers with questions fails after 16 requests", async () => {
+  it("fails the call after 16 requests if each request is answered with such a result", async () => {
     const site = await startSite((_, { modern, result }) => modern() ?? result({ resultType: "input_required" }));
     const { peer } = await connectMcp(site.url);
     const error = await rejection(peer.request("tools/call", { name: "greet" }));
@@ -195,14 +195,14 @@ describe("A result of the modern era that asks for input", () => {
     assert.equal((await site.names()).filter((name) => name === "tools/call").length, 16);
   });
 
-  it("with an unknown type fails the call", async () => {
+  it("fails the call if its type is unknown", async () => {
     const site = await startSite((_, { modern, result }) => modern() ?? result({ resultType: "later" }));
     const { peer } = await connectMcp(site.url);
     const error = await rejection(peer.request("tools/call", { name: "greet" }));
     assert.match(error.message, /resultType must be "complete" or "input_required", got "later"/);
   });
 
-  it("aborts the handler if the call is aborted", async () => {
+  it("has its handler aborted if the call is aborted", async () => {
     const site = await asking({ who: { method: "elicitation/create", params: {} } });
     const { peer } = await connectMcp(site.url);
     let handlerSignal;

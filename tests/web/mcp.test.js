@@ -89,7 +89,7 @@ describe("in the dialect mcp, a call", () => {
     assert.deepEqual([errors, peer.pending], [[], 0]);
   });
 
-  it("with onProgress has its id as the progress token, and receives the progress with this token", async () => {
+  it("has its id as the progress token, and receives the progress with this token, if it has onProgress", async () => {
     const { peer, remoteEnd } = scriptedPeer();
     const seen = [];
     const params = { name: "sum", _meta: { trace: "x" } };
@@ -104,7 +104,7 @@ describe("in the dialect mcp, a call", () => {
     assert.deepEqual(seen, [{ progress: 1 }, { progress: 2, total: 5, message: "two" }]);
   });
 
-  it("with onProgress and without params has params with only the token", async () => {
+  it("has params with only the token if it has onProgress but no params", async () => {
     const { peer, remoteEnd } = scriptedPeer();
     peer.request("tools/list", undefined, { onProgress() {} }).catch(() => {});
     const { id, params } = await remoteEnd.next();
@@ -112,7 +112,7 @@ describe("in the dialect mcp, a call", () => {
     peer.destroy();
   });
 
-  it("without onProgress has no progress token", async () => {
+  it("has no progress token if it has no onProgress", async () => {
     const { peer, remoteEnd } = scriptedPeer();
     peer.request("tools/list", { cursor: "x" }).catch(() => {});
     const sent = await remoteEnd.next();
@@ -133,7 +133,7 @@ describe("in the dialect mcp, a call", () => {
     assert.deepEqual(await call, { n: 8 });
   });
 
-  it("rejects with a TypeError if its params are an array, and sends nothing", async () => {
+  it("rejects with a TypeError, and sends nothing, if its params are an array", async () => {
     const { peer, remoteEnd } = scriptedPeer();
     const error = await rejection(peer.request("tools/call", [1, 2]));
     assert.instanceOf(error, TypeError);
@@ -142,7 +142,7 @@ describe("in the dialect mcp, a call", () => {
     assert.deepEqual([await remoteEnd.unreadBeforeResponse(), peer.pending], [[], 0]);
   });
 
-  it("rejects with a TypeError in a batch or a stream, and sends nothing", async () => {
+  it("rejects with a TypeError, and sends nothing, in a batch or a stream", async () => {
     const { peer, remoteEnd } = scriptedPeer();
     const errors = [
       await rejection(peer.batch([{ method: "tools/list" }])),
@@ -244,7 +244,7 @@ describe("in the dialect mcp, a request of the peer", () => {
     { _meta: { progressToken: null } },
     { _meta: { progressToken: {} } },
   ]) {
-    it(`with the params ${JSON.stringify(params)} sends no progress`, async () => {
+    it(`sends no progress if its params are ${JSON.stringify(params)}`, async () => {
       const { peer, remoteEnd } = scriptedPeer();
       peer.method("tools/call", (_, { progress }) => {
         progress(1);
@@ -264,7 +264,7 @@ describe("in the dialect mcp, a request of the peer", () => {
     [{}, "{}"],
     [{ progress: "1" }, "an object without a number"],
   ]) {
-    it(`whose progress is ${text} gets a TypeError, with and without a token`, async () => {
+    it(`is answered with -32603, with and without a token, if its handler passes ${text} to progress()`, async () => {
       const { peer, remoteEnd } = scriptedPeer();
       peer.method("tools/call", (_, { progress }) => progress(value));
       remoteEnd.post(request(1, "tools/call"));
@@ -276,7 +276,7 @@ describe("in the dialect mcp, a request of the peer", () => {
     });
   }
 
-  it("for ping is answered with {} if it has no handler", async () => {
+  it("is answered with {} if its method is ping, and ping has no handler", async () => {
     const { peer, remoteEnd } = scriptedPeer();
     remoteEnd.post(request(1, "ping"));
     remoteEnd.post(request(2, "pong"));
@@ -335,7 +335,7 @@ describe("in the dialect mcp, a request of the peer", () => {
     assert.equal(error.code, ErrorCode.InternalError);
   });
 
-  it("with an id of the peer that is 0 or a string can be cancelled", async () => {
+  it("can be cancelled if its id is 0 or a string", async () => {
     const { peer, remoteEnd } = scriptedPeer();
     const contexts = holdRequests(peer);
     for (const id of [0, "0", "a"]) remoteEnd.post(request(id, "tools/call"));
@@ -393,7 +393,7 @@ describe("the option dialect", () => {
     assert.deepEqual(transport.sent, [{ jsonrpc: "2.0", method: "a", params: [1] }]);
   });
 
-  it("of the first client or server on a transport applies to all of them", async () => {
+  it("applies to all clients and servers on a transport if the first of them has it", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCClient(transport, mcp);
     new JSONRPCServer(transport).method("ping", () => {});
@@ -406,7 +406,7 @@ describe("the option dialect", () => {
     ]);
   });
 
-  it("throws a TypeError on a transport that is used without a dialect, and does not change this use", async () => {
+  it("causes a TypeError, and does not change the transport, if the transport is already used without a dialect", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const server = new JSONRPCServer(transport).method("ping", () => {});
     assert.throws(() => new JSONRPCClient(transport, mcp), TypeError, /^dialect must be "mcp" for the first/);
@@ -424,7 +424,7 @@ describe("the option dialect", () => {
     peer.destroy();
   });
 
-  it("makes connect reject with a TypeError, and nothing is sent", async () => {
+  it("makes connect reject with a TypeError, without sending a message", async () => {
     const { port1, port2 } = new MessageChannel();
     const received = [];
     port2.onmessage = ({ data }) => received.push(data);

@@ -1,4 +1,4 @@
-// A guest in a page that cannot share memory.
+// The error of starting a WASI guest in a page that is not cross-origin isolated.
 
 import { assert } from "chai";
 import { odd } from "./support/guests.js";
@@ -7,7 +7,7 @@ import { rejection } from "./support/outcomes.js";
 
 const { startWasiGuest } = await import(packaged("wipc-wasi.js"));
 
-describe("a WASI guest in a page that is not isolated", () => {
+describe("a WASI guest in a page that is not cross-origin isolated", () => {
   it("cannot be started, and the error names the missing headers", async () => {
     assert.isFalse(crossOriginIsolated);
     const error = await rejection(startWasiGuest(odd));

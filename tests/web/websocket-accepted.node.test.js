@@ -112,7 +112,7 @@ describe("webSocketTransport over a socket of ws", function () {
   });
 
   for (const state of ["CLOSED", "CLOSING"])
-    it(`ends at once over a socket that is ${state}, also without connectTimeout`, async () => {
+    it(`ends at once, even without connectTimeout, if the socket is ${state}`, async () => {
       const { url, accepted } = await serve();
       const { socket: client, events } = open(url);
       const socket = await accepted;
@@ -145,7 +145,7 @@ describe("webSocketTransport over a socket of ws", function () {
       assert.equal(transport.state, "closed");
     });
 
-  it("ends at once over a socket that was closed while it was connecting", async () => {
+  it("ends at once if the socket was closed while it was connecting", async () => {
     const { url } = await serve();
     const { socket } = open(url);
     socket.close();
@@ -229,7 +229,7 @@ describe("webSocketTransport over a socket of ws", function () {
     assert.throws(() => webSocketTransport(socket), TypeError, URL_TYPES);
   });
 
-  it("reports a notification after close(), although the transport was closed before the peer existed", async () => {
+  it("reports a notification after close(), even if the transport was closed before the peer existed", async () => {
     const { url, accepted } = await serve();
     open(url);
     const transport = webSocketTransport(await accepted);
@@ -268,9 +268,9 @@ describe("webSocketTransport over a socket of ws", function () {
 
   for (const [name, bytes] of [
     ["", 0],
-    [" and unsent bytes", 8_000_000],
+    [", and bytes are unsent", 8_000_000],
   ])
-    it(`ends the socket of a stopped process${name} within closeTimeout of ws after close()`, async () => {
+    it(`ends the socket within closeTimeout of ws after close() if the process of the peer is stopped${name}`, async () => {
       const { child, socket, transport, peer } = await acceptProcess({}, { closeTimeout: 3_000 });
       child.kill("SIGSTOP");
       if (bytes) peer.notify("log", ["x".repeat(bytes)]);

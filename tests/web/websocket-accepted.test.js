@@ -19,7 +19,7 @@ function peerOver(socket, options) {
 
 describe("webSocketTransport over a socket", () => {
   for (const isOpen of [true, false])
-    it(`calls the peer over a socket that ${isOpen ? "is open" : "connects"}, and makes no attempt after its end`, async () => {
+    it(`calls the peer, and makes no attempt after the end of the socket, if the socket ${isOpen ? "is open" : "is connecting"}`, async () => {
       const server = await startServer();
       const socket = new WebSocket(server.url);
       if (isOpen) await new Promise((resolve) => socket.addEventListener("open", resolve));
@@ -35,7 +35,7 @@ describe("webSocketTransport over a socket", () => {
       assert.lengthOf(await server.log(), 1);
     });
 
-  it("closes the socket if it is closed or destroyed before the first turn of the transport", async () => {
+  it("closes the socket if the transport is closed, or its peer is destroyed, in the task that created the transport", async () => {
     const server = await startServer();
     for (const [close, code, reason] of [
       [({ transport }) => transport.close(4401, "no ticket"), 4401, "no ticket"],
@@ -96,7 +96,7 @@ describe("webSocketTransport over a socket", () => {
         assert.deepEqual(events, [SUM]);
       });
 
-      it("is closed with the code of `close` in the listener of `connection`, although a message has arrived", async () => {
+      it("is closed with the code that the listener of `connection` passes to `close`, even if a message has arrived", async () => {
         const url = await serve((socket) => {
           const transport = webSocketTransport(socket);
           new JSONRPCPeer(transport);

@@ -202,7 +202,7 @@ describe("a client over a WebSocket", () => {
     assert.isTrue(await isPending(other.request("echo", ["x".repeat(2 ** 21)]).catch(() => {})));
   });
 
-  it("rejects pending calls if the close code forbids further connections, and rejects later calls at once", async () => {
+  it("rejects pending calls, and later calls at once, if the close code forbids further connections", async () => {
     for (const code of [1008, 4401]) {
       const server = await startServer();
       const { peer, session, named, transport } = connectTo(server.url);

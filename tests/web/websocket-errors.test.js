@@ -9,7 +9,7 @@ import { rejection, until } from "./support/outcomes.js";
 const deadUrl = "ws://127.0.0.1:9/rpc";
 
 describe("the error of a call over a WebSocket", () => {
-  it("that times out before the connection opens contains the URL without its secrets, and the last failure", async () => {
+  it("contains the URL without its secrets, and the last failure, if the call times out before the connection opens", async () => {
     const { peer, named } = connectTo("ws://ada:secret@127.0.0.1:9/rpc?ticket=secret");
     await until(() => named("onRetry").length > 0);
     const error = await rejection(peer.request("add", [1, 2], { timeout: 50 }));
@@ -22,7 +22,7 @@ describe("the error of a call over a WebSocket", () => {
     if (inNode) assert.include(error.message, "ECONNREFUSED");
   });
 
-  it("that times out during the first attempt contains the URL", async () => {
+  it("contains the URL if the call times out during the first attempt to connect", async () => {
     const server = await startServer();
     await server.set({ upgrades: "hang" });
     const { peer } = connectTo(server.url);
@@ -30,7 +30,7 @@ describe("the error of a call over a WebSocket", () => {
     assert.include(error.message, `JSON-RPC timeout without a connection to ${server.url}: add (id=`);
   });
 
-  it("that times out after it was sent does not name the connection", async () => {
+  it("does not name the connection if the call was sent and times out", async () => {
     const server = await startServer();
     const { peer, session } = connectTo(server.url);
     await session();
@@ -39,7 +39,7 @@ describe("the error of a call over a WebSocket", () => {
   });
 
   for (const name of ["url", "protocols", "first"])
-    it(`contains the exception of the function ${name}`, async () => {
+    it(`contains the error of \`${name}\` if \`${name}\` is a function that throws`, async () => {
       const fail = () => {
         throw new Error("undefined has no ticket");
       };
@@ -50,7 +50,7 @@ describe("the error of a call over a WebSocket", () => {
       assert.equal(named("onRetry")[0].cause.message, "undefined has no ticket");
     });
 
-  it("contains the URL and the reason if the URL is invalid, with the error of the constructor as the cause", async () => {
+  it("contains the URL and the reason, and has the error of the constructor as its cause, if the URL is invalid", async () => {
     const { peer, named } = connectTo("ftp://127.0.0.1/?ticket=secret");
     const error = await rejection(peer.request("echo", []));
     assert.equal(error.reason, "peer-gone");
@@ -60,7 +60,7 @@ describe("the error of a call over a WebSocket", () => {
     assert.equal(named("onEnd").length, 1);
   });
 
-  it("is known after one attempt if the URL is empty, and the class of the socket refuses it", async () => {
+  it("has the error of the constructor as its cause, and no further attempt follows, if the URL is empty", async () => {
     class Refusing {
       constructor() {
         throw new SyntaxError("no URL");
@@ -79,8 +79,48 @@ describe("the error of a call over a WebSocket", () => {
     assert.notInclude(error.message, "secret");
   });
 
+  it("contains one of two errors if the function `protocols` throws and the function `url` rejects", async () => {
+    const options = {
+      protocols() {
+        throw new Error("no protocols");
+      },
+    };
+    const { peer, named } = connectTo(() => Promise.reject(new Error("no ticket")), options);
+    await until(() => named("onRetry").length > 0);
+    const error = await rejection(peer.request("add", [], { timeout: 50 }));
+    assert.match(error.message, /has failed: no (ticket|protocols)/);
+  });
+
+  it("contains the URL and the close code, and is printed as a CallError, if the connection is lost", async () => {
+    const server = await startServer();
+    const { peer, session } = connectTo(server.url);
+    await session();
+    const call = rejection(peer.request("never"));
+    await server.logOnce((log) => requestsIn(log, "never").length === 1);
+    await server.command("close", { code: 1001, reason: "going" });
+    const error = await call;
+    assert.equal(error.message, `the connection to ${server.url} has ended with code 1001: going`);
+    assert.equal(error.constructor.name, "CallError");
+    if (inNode) {
+      const { inspect } = await import("node:util");
+      assert.match(inspect(error), /^CallError: the connection to /);
+    }
+  });
+
+  it("states that this side has closed the transport if the client was created on a destroyed transport", async () => {
+    const transport = webSocketTransport(deadUrl, sockets);
+    new JSONRPCClient(transport).destroy();
+    const client = new JSONRPCClient(transport);
+    afterThisTest(() => client.destroy());
+    const error = await rejection(client.request("add", []));
+    assert.equal(error.reason, "peer-gone");
+    assert.equal(error.message, "this side has closed the transport");
+  });
+});
+
+describe("a client with a WebSocket class of the application", () => {
   for (const hasOpened of [true, false])
-    it(`leads to the next attempt if \`close\` has no code and no reason, ${hasOpened ? "after" : "before"} \`open\``, async () => {
+    it(`makes a further attempt if a \`close\` event ${hasOpened ? "after" : "without"} an \`open\` event has no code`, async () => {
       const made = [];
       class Bare extends EventTarget {
         constructor() {
@@ -109,7 +149,7 @@ describe("the error of a call over a WebSocket", () => {
       peer.destroy();
     });
 
-  it("is soon known if the class of the socket emits `error` without `close`", async () => {
+  it("reports the error of an `error` event soon, and makes a further attempt, if no `close` event follows", async () => {
     class Failing extends EventTarget {
       readyState = 0;
       bufferedAmount = 0;
@@ -126,48 +166,10 @@ describe("the error of a call over a WebSocket", () => {
     assert.include((await rejection(single.request("add"))).message, "has failed: refused");
     peer.destroy();
   });
-
-  it("contains one of two failures, if one function throws and a second function rejects", async () => {
-    const options = {
-      protocols() {
-        throw new Error("no protocols");
-      },
-    };
-    const { peer, named } = connectTo(() => Promise.reject(new Error("no ticket")), options);
-    await until(() => named("onRetry").length > 0);
-    const error = await rejection(peer.request("add", [], { timeout: 50 }));
-    assert.match(error.message, /has failed: no (ticket|protocols)/);
-  });
-
-  it("contains the URL and the code after a lost connection, and is printed as a CallError", async () => {
-    const server = await startServer();
-    const { peer, session } = connectTo(server.url);
-    await session();
-    const call = rejection(peer.request("never"));
-    await server.logOnce((log) => requestsIn(log, "never").length === 1);
-    await server.command("close", { code: 1001, reason: "going" });
-    const error = await call;
-    assert.equal(error.message, `the connection to ${server.url} has ended with code 1001: going`);
-    assert.equal(error.constructor.name, "CallError");
-    if (inNode) {
-      const { inspect } = await import("node:util");
-      assert.match(inspect(error), /^CallError: the connection to /);
-    }
-  });
-
-  it("says that this side has closed the transport, also for a client on a transport that was destroyed", async () => {
-    const transport = webSocketTransport(deadUrl, sockets);
-    new JSONRPCClient(transport).destroy();
-    const client = new JSONRPCClient(transport);
-    afterThisTest(() => client.destroy());
-    const error = await rejection(client.request("add", []));
-    assert.equal(error.reason, "peer-gone");
-    assert.equal(error.message, "this side has closed the transport");
-  });
 });
 
-describe("a notification after the end of the connection", () => {
-  /** Ends a WebSocket by a close code of the server that forbids further connections. */
+describe("a notification that cannot be sent", () => {
+  /** Lets the server close the WebSocket with a code that forbids a reconnect. */
   async function closedByServer() {
     const server = await startServer();
     const { peer, session, transport, errors } = connectTo(server.url);
@@ -177,7 +179,7 @@ describe("a notification after the end of the connection", () => {
     return { client: peer, errors };
   }
 
-  /** Closes a port, so that its transport refuses calls. */
+  /** Lets the peer close its port, and waits until a call of the client rejects. */
   async function closedPort() {
     const { port1, port2 } = new MessageChannel();
     const errors = [];
@@ -188,11 +190,11 @@ describe("a notification after the end of the connection", () => {
     return { client, errors };
   }
 
-  const ends = { "WebSocket that the server has closed with 4403": closedByServer };
-  // Only Node reports that a port was closed.
-  if (inNode) ends["closed port"] = closedPort;
+  const ends = { "the server has closed the WebSocket with 4403": closedByServer };
+  // Some browsers do not report that a port was closed.
+  if (inNode) ends["the peer has closed the port"] = closedPort;
   for (const [name, end] of Object.entries(ends))
-    it(`is reported to onError, and does not throw: a ${name}`, async () => {
+    it(`is reported to onError, and does not throw, if ${name}`, async () => {
       const { client, errors } = await end();
       client.notify("progress", [1]);
       const [error] = errors;
@@ -201,7 +203,7 @@ describe("a notification after the end of the connection", () => {
       assert.deepEqual([error.reason, error.method], ["peer-gone", "progress"]);
     });
 
-  it("is reported to onError, and does not throw: a destroyed client over a WebSocket", () => {
+  it("is reported to onError, and does not throw, if a client over a WebSocket was destroyed", () => {
     const errors = [];
     const client = new JSONRPCClient(webSocketTransport(deadUrl, sockets), { onError: (error) => errors.push(error) });
     client.destroy();

@@ -88,7 +88,7 @@ describe("a client over a WebSocket", () => {
     assert.equal(peer.ignored, 0);
   });
 
-  it("sends no ping to a silent server if the heartbeat is off, and calls end by their timeouts", async () => {
+  it("sends no ping to a silent server, and calls end by their timeouts, if the heartbeat is off", async () => {
     const server = await startServer();
     await server.set({ isMute: true });
     const { peer, named } = connectTo(server.url, { heartbeat: false });
@@ -180,12 +180,12 @@ describe("a client over a WebSocket", () => {
   });
 });
 
-describe("events of the page", () => {
+describe("a client over a WebSocket that listens to the events of its page", () => {
   const dispatch = (type, members) => globalThis.dispatchEvent(Object.assign(new Event(type), members));
   const slow = { reconnect: { base: 60_000, cap: 60_000, jitter: (delay) => delay } };
 
   if (inNode) {
-    it("do not exist in Node, and calls work without them", async () => {
+    it("makes calls in Node, which has no such events", async () => {
       const server = await startServer();
       const { peer } = connectTo(server.url);
       assert.deepEqual(await peer.request("echo", []), []);
@@ -193,7 +193,7 @@ describe("events of the page", () => {
     return;
   }
 
-  it("such as `online` start one attempt to connect at once, and no second attempt soon afterwards", async () => {
+  it("makes one attempt to connect at once, and no second attempt soon afterwards, if `online` is dispatched repeatedly", async () => {
     const server = await startServer();
     const { session, named } = connectTo(server.url, slow);
     await session();
@@ -208,7 +208,7 @@ describe("events of the page", () => {
     assert.equal((await server.log()).length, 2);
   });
 
-  it("such as `online` make the client send a ping at once if a call is pending", async () => {
+  it("sends a ping at once if a call is pending when `online` is dispatched", async () => {
     const server = await startServer();
     const { peer, session } = connectTo(server.url);
     await session();
@@ -220,7 +220,7 @@ describe("events of the page", () => {
     await call;
   });
 
-  it("such as `visibilitychange` make the client send a ping at once if a call is pending", async () => {
+  it("sends a ping at once if a call is pending when `visibilitychange` is dispatched", async () => {
     const server = await startServer();
     const { peer, session } = connectTo(server.url);
     await session();
@@ -233,7 +233,7 @@ describe("events of the page", () => {
     await call;
   });
 
-  it("close the connection when the page enters the back/forward cache, and open the next connection when the page returns", async () => {
+  it("closes the connection when the page enters the back/forward cache, and opens the next connection when the page returns", async () => {
     const server = await startServer();
     const { peer, session, named } = connectTo(server.url, slow);
     await session();
@@ -248,7 +248,7 @@ describe("events of the page", () => {
     assert.equal(named("onSession").length, 2);
   });
 
-  it("end the transport when the page enters the back/forward cache, if reconnect is false", async () => {
+  it("closes the transport when the page enters the back/forward cache if reconnect is false", async () => {
     const server = await startServer();
     const { peer, session, named, transport } = connectTo(server.url, { reconnect: false });
     await session();
@@ -260,7 +260,7 @@ describe("events of the page", () => {
     assert.equal((await server.logOnce(([{ closed }]) => closed !== undefined)).length, 1);
   });
 
-  it("have no effect after destroy()", async () => {
+  it("ignores the events after destroy()", async () => {
     const server = await startServer();
     const { peer, session } = connectTo(server.url);
     await session();

@@ -44,13 +44,13 @@ const bytesOf = (text) => [...new TextEncoder().encode(text)];
 const request = (id, method = "echo", members = "") => `{"jsonrpc":"2.0","method":"${method}"${members},"id":${id}}`;
 
 describe("a message over a WebSocket", () => {
-  it("that is binary is decoded as UTF-8", async () => {
+  it("is decoded as UTF-8 if it is binary", async () => {
     const { answersTo } = await serving();
     const answers = await answersTo({ bytes: bytesOf(request('"ü"', "echo", ',"params":["ß😀"]')) });
     assert.deepEqual(JSON.parse(answers[0]), { jsonrpc: "2.0", result: ["ß😀"], id: "ü" });
   });
 
-  it("that is not exactly one JSON text in UTF-8 gets the error -32700, and the connection stays open", async () => {
+  it("gets the error -32700, and the connection stays open, if the message is not exactly one JSON text in UTF-8", async () => {
     const { answersTo, named } = await serving();
     const faults = [
       "",
@@ -73,7 +73,7 @@ describe("a message over a WebSocket", () => {
     assert.equal(named("onLost").length, 0);
   });
 
-  it("that is JSON but not a valid message gets the error -32600, unless it has a result", async () => {
+  it("gets the error -32600 if it is JSON but not a valid message, and has no result", async () => {
     const { answersTo } = await serving();
     const answers = await answersTo(
       "1",
@@ -124,7 +124,7 @@ describe("a message over a WebSocket", () => {
     for (const text of refusals) assert.equal(JSON.parse(text).error.code, -32600);
   });
 
-  it("that is a batch has its ids repeated digit by digit in the responses", async () => {
+  it("has its ids repeated digit by digit in the responses if it is a batch", async () => {
     const { answersTo } = await serving();
     const [text] = await answersTo(`[${request("1e2")},${request("12345678901234567890123")},3,${request(5)}]`);
     assert.include(text, '"id":1e2');
@@ -136,7 +136,7 @@ describe("a message over a WebSocket", () => {
     );
   });
 
-  it("whose id has 23 digits can be cancelled, and its progress and stream items have all digits of the id", async () => {
+  it("can be cancelled, and its progress and stream items have all digits of its id, if the id has 23 digits", async () => {
     const { answersTo, cancelled } = await serving();
     const id = "12345678901234567890123";
     const answers = await answersTo(
@@ -161,7 +161,7 @@ describe("a message over a WebSocket", () => {
     );
   });
 
-  it("with a repeated member of the envelope gets the error -32600", async () => {
+  it("gets the error -32600 if a member of the envelope is repeated", async () => {
     const { answersTo } = await serving();
     const refused = [
       '{"jsonrpc":"2.0","method":"echo","id":1,"id":2}',
@@ -188,7 +188,7 @@ describe("a message over a WebSocket", () => {
     for (const text of await answersTo(...accepted)) assert.property(JSON.parse(text), "result", text);
   });
 
-  it("that is a response with a repeated member makes only its own call reject", async () => {
+  it("makes only its own call reject if it is a response with a repeated member", async () => {
     const { peer, server, answersTo } = await serving();
     const call = rejection(peer.request("never"));
     const otherCall = peer.request("never").catch(() => {});
@@ -248,7 +248,7 @@ describe("a message over a WebSocket", () => {
     });
   });
 
-  it("that cannot be parsed ends the only pending call", async () => {
+  it("ends the only pending call if the message cannot be parsed", async () => {
     const { peer, server, answersTo } = await serving();
     const call = rejection(peer.request("never"));
     await server.logOnce(([{ received }]) => received.some((text) => text.includes("never")));
@@ -256,7 +256,7 @@ describe("a message over a WebSocket", () => {
     assert.equal((await call).reason, "unreadable-response");
   });
 
-  it("that is longer than maxMessage gets an error if it is a request, and ends its call if it is a response", async () => {
+  it("gets an error as a request, and ends its call as a response, if it is longer than maxMessage", async () => {
     const { answersTo, peer, server } = await serving({ maxMessage: 1_000 });
     const params = (length) => `,"params":["${"x".repeat(length)}"]`;
     const exact = request(1, "echo", params(1_000 - request(1, "echo", params(0)).length));
@@ -287,7 +287,7 @@ describe("a message over a WebSocket", () => {
     assert.instanceOf(await rejection(peer.request("echo", loop)), TypeError);
   });
 
-  it("that is a request is cancelled when its connection is lost, and gets no response over the next connection", async () => {
+  it("is cancelled, and gets no response over the next connection, if it is a request whose connection is lost", async () => {
     const { server, cancelled, session, peer } = await serving();
     await server.command("send", { text: request(1, "until-cancelled") });
     await peer.request("echo", []);

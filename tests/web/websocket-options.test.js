@@ -62,7 +62,7 @@ describe("webSocketTransport", () => {
       throws(() => webSocketTransport(url, { ...sockets, ...options }), Class, text);
     });
 
-  it("throws if an option is misspelled, and lists the options", () => {
+  it("throws an error that lists the options if an option is misspelled", () => {
     const list = "WebSocket,protocols,first,connectTimeout,heartbeat,maxMessage,queueNotifications,reconnect";
     throws(
       () => webSocketTransport(url, { ...sockets, onsession: noop }),
@@ -71,7 +71,7 @@ describe("webSocketTransport", () => {
     );
   });
 
-  it("throws if the options are not an object, or if the URL is missing or no URL", () => {
+  it("throws if the options are not an object, or if the URL is missing or has another type", () => {
     throws(() => webSocketTransport(url, null), TypeError, "options must be an object, got null");
     throws(() => webSocketTransport(url, noop), TypeError, "options must be an object, got function");
     for (const [value, type] of [
@@ -87,7 +87,7 @@ describe("webSocketTransport", () => {
       );
   });
 
-  it("throws if there is no WebSocket class, and names the package that has one", () => {
+  it("throws an error that names a package with a WebSocket class if there is no such class", () => {
     const { WebSocket } = globalThis;
     const text = "WebSocket must be a function, as in `npm install ws`, got";
     try {
@@ -107,7 +107,7 @@ describe("webSocketTransport", () => {
     peer.destroy();
   });
 
-  it("accepts a bound function that makes sockets, which has no `prototype`", async () => {
+  it("accepts a bound function, which has no `prototype`, as the option WebSocket", async () => {
     const server = await startServer();
     const BaseSocket = sockets.WebSocket ?? WebSocket;
     function createSocket(...args) {
@@ -195,7 +195,7 @@ describe("webSocketTransport", () => {
   });
 });
 
-describe("a function of the options of webSocketTransport", () => {
+describe("webSocketTransport with functions of the application", () => {
   const failures = [
     ["throws", new Error("no luck"), "no luck"],
     ["returns NaN", NaN, "the result of reconnect.jitter must be a number of milliseconds, at least 0, got NaN"],
@@ -207,7 +207,7 @@ describe("a function of the options of webSocketTransport", () => {
     ],
   ];
   for (const [what, result, text] of failures)
-    it(`is reported if it is jitter and ${what}, and the delay is used without jitter`, async () => {
+    it(`reports an error, and uses the delay without jitter, if \`jitter\` ${what}`, async () => {
       const jitter = () => {
         if (result instanceof Error) throw result;
         return result;
@@ -225,7 +225,7 @@ describe("a function of the options of webSocketTransport", () => {
       assert.equal(errors[0].message, text);
     });
 
-  it("is reported if it is jitter or shouldReconnect and rejects, and further attempts follow", async () => {
+  it("reports errors, and makes further attempts, if `jitter` or `shouldReconnect` returns a promise that rejects", async () => {
     const server = await startServer();
     await server.set({ upgrades: "503" });
     const reject = async () => {
@@ -245,7 +245,7 @@ describe("a function of the options of webSocketTransport", () => {
     }
   });
 
-  it("fails the attempt if it is url and throws any value, and further attempts follow", async () => {
+  it("makes further attempts if `url` rejects with any value", async () => {
     const values = [Symbol("s"), Object.create(null), null, undefined, 5, { message: Symbol("t") }];
     const server = await startServer();
     for (const value of values) {
@@ -258,7 +258,7 @@ describe("a function of the options of webSocketTransport", () => {
     }
   });
 
-  it("fails the attempt if it returns an invalid URL or subprotocol, and the next attempt calls it again", async () => {
+  it("makes further attempts, and calls the function for each attempt, if `url` or `protocols` returns an invalid value", async () => {
     const server = await startServer();
     let calls = 0;
     const wrongUrl = connectTo(() => (++calls > 2 ? server.url : "ws://ada:secret@["));
@@ -273,13 +273,13 @@ describe("a function of the options of webSocketTransport", () => {
     }
   });
 
-  it("does not repeat an attempt whose invalid URL is not from a function, even if `first` is a function", async () => {
+  it("makes only one attempt if the URL is an invalid string, even if `first` is a function", async () => {
     const { peer, named } = connectTo("ws://[", { first: () => [] });
     assert.equal((await rejection(peer.request("echo", [], { timeout: 0 }))).reason, "peer-gone");
     assert.lengthOf(named("onRetry"), 0);
   });
 
-  it("is reported if it is shouldReconnect and returns no boolean, and the close code decides", async () => {
+  it("reports an error, and decides by the close code, if `shouldReconnect` returns a string", async () => {
     const server = await startServer();
     const { session, errors, named, transport } = connectTo(server.url, { shouldReconnect: () => "yes" });
     await session();
@@ -293,7 +293,7 @@ describe("a function of the options of webSocketTransport", () => {
     assert.isAtLeast(errors.length, 2);
   });
 
-  it("may close the transport in jitter, and then no attempt follows", async () => {
+  it("makes no further attempt if `jitter` closes the transport", async () => {
     const options = { reconnect: { jitter: () => (transport.close(), 0) } };
     const { peer, transport, named } = connectTo(url, options);
     assert.equal((await rejection(peer.request("echo", [], { timeout: 0 }))).reason, "peer-gone");
@@ -310,7 +310,7 @@ describe("a function of the options of webSocketTransport", () => {
     ["first", [{ n: 1n }], "BigInt"],
   ];
   for (const [name, result, text] of results)
-    it(`fails the attempt if it is ${name} and returns ${typeof result}: ${text}`, async () => {
+    it(`makes further attempts if the result of \`${name}\` causes an error with the text: ${text}`, async () => {
       const server = await startServer();
       let isWrong = true;
       const right = { url: server.url, protocols: undefined, first: [] };
@@ -365,7 +365,7 @@ describe("ReconnectPolicy", () => {
 });
 
 describe("subscribe", () => {
-  it("throws if an argument is wrong, and names it", () => {
+  it("throws an error that names the argument if an argument is wrong", () => {
     const transport = webSocketTransport(url, sockets);
     const client = new JSONRPCClient(transport);
     const options = { transport, method: "subscribe", notification: "event" };

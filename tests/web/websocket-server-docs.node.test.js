@@ -160,7 +160,7 @@ describe("the server in Node of docs/websocket-server.md", function () {
       assert.isNull(child.exitCode);
     });
 
-  it("continues after an invalid frame in one packet with the request for the connection", async () => {
+  it("serves further connections after a packet that contains a request for a connection and an invalid frame", async () => {
     const { port, child, output } = await startServer();
     const socket = connect(port, "127.0.0.1");
     afterThisTest(() => socket.destroy());
@@ -175,7 +175,7 @@ describe("the server in Node of docs/websocket-server.md", function () {
     assert.isNull(child.exitCode, output.err);
   });
 
-  it("answers a request in one packet with the request for the connection", async () => {
+  it("answers a request that arrives in the same packet as the request for the connection", async () => {
     const { port } = await startServer();
     const socket = connect(port, "127.0.0.1");
     afterThisTest(() => socket.destroy());
@@ -241,7 +241,7 @@ describe("the server in Node of docs/websocket-server.md", function () {
     assert.equal(buffer.byteLength, 1);
   });
 
-  it("ends a connection without an answer to its pings, and keeps a connection that answers", async () => {
+  it("ends a connection whose client does not answer pings, and keeps a connection whose client answers", async () => {
     const { port } = await startServer((text) => text.replace("30_000", "2_000"));
     const { socket, received } = await open(port);
     let pings = 0;

@@ -65,7 +65,7 @@ describe("a client over a slow WebSocket", () => {
       assert.deepEqual(named("onLost"), []);
     });
 
-  it("doubles the time without a message at each end by the heartbeat, up to eight times, until no call is pending", async function () {
+  it("doubles the allowed silence each time that it ends the connection, up to eight heartbeats, until no call is pending", async function () {
     this.timeout(60_000);
     const server = await startServer();
     await server.set({ isMute: true });

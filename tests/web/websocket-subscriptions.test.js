@@ -97,7 +97,7 @@ describe("a subscription", () => {
     assert.deepEqual(await take(items, 1), ["x"]);
   });
 
-  it("drops its oldest items if its buffer is full, and reports the number of dropped items", async () => {
+  it("drops its oldest items, and reports the number of dropped items, if its buffer is full", async () => {
     const { server, items, gaps, untilSubscribed, peer } = await subscribed({ buffer: 3 });
     await untilSubscribed();
     for (let item = 0; item < 5; item++) await server.command("event", { item });
@@ -134,7 +134,7 @@ describe("a subscription", () => {
     assert.deepEqual(await take(items, 1), ["c"]);
   });
 
-  it("rejects and then ends if `params` throws, although the connection is open already", async () => {
+  it("rejects and then ends, even over an open connection, if `params` throws", async () => {
     const server = await startServer();
     const { peer, transport, session } = connectTo(server.url);
     await session();
@@ -151,7 +151,7 @@ describe("a subscription", () => {
     assert.equal(callCount, 1);
   });
 
-  it("makes next() reject with the error of the peer if the peer refuses the request, and then ends", async () => {
+  it("makes next() reject with the error of the peer, and then ends, if the peer refuses the request", async () => {
     const { items } = await subscribed({ method: "none" });
     assert.instanceOf(await rejection(items.next()), RPCError);
     assert.deepEqual(await items.next(), { done: true, value: undefined });

@@ -14,7 +14,8 @@ import type {
   WindowLike,
   WorkerLike,
 } from "./portway.js";
-// `connect`. The Rust build puts all declarations into one file, without this import.
+// The declarations of `connect`. The Rust build puts the declarations of all files into one file, and omits the import
+// above.
 
 /** An iframe. Sessions follow its current document. */
 export interface FrameLike {
@@ -77,7 +78,7 @@ export interface ConnectOptions<Local = any, Remote = any> extends Omit<PeerOpti
    * `0` disables the heartbeat.
    */
   heartbeat?: number | undefined;
-  /** Records the messages of all sessions: the result of `sessionTap` of `portway/tap`. */
+  /** The result of `sessionTap` of `portway/tap`, which records the messages of all sessions of this connection. */
   tap?: SessionTap | undefined;
   /** Called when a session begins. Messages that this function sends precede the calls that waited for the session. */
   onSession?: ((session: SessionInfo) => void) | undefined;
@@ -89,14 +90,16 @@ export interface ConnectOptions<Local = any, Remote = any> extends Omit<PeerOpti
  * Connects to the peer, and reconnects each time that the peer has reloaded. Both sides call `connect`, in any order. A
  * peer that does not use `connect`, but answers requests, is connected as a plain peer, without sessions.
  *
- * Messages are delivered after the code that follows `await connect(…)` has run. Between two sessions, up to 10 000
- * calls wait for the next session. `destroy()` of the peer sends a goodbye and leaves the target open.
+ * Received messages are delivered after the code that follows `await connect(…)` has run, up to its next `await`. So
+ * this code can add handlers before the first message. Between two sessions, up to 10 000 calls wait for the next
+ * session. `destroy()` of the returned `JSONRPCPeer` sends a goodbye to the peer, and leaves the target open.
  *
  * If a realm has several connections on one target and `channel`, the newest connection replaces the others. An older
  * connection without a session rejects with `peer-gone`. An older connection with a session loses this session when the
  * peer begins a session with the newest connection.
  *
- * An iframe must be in the document, or be appended in the same turn. Otherwise `connect` rejects with `peer-gone`.
+ * An iframe must be in the document, or must be appended to the document in the task that calls `connect`. Otherwise
+ * `connect` rejects with `peer-gone`.
  *
  * Rejects with a `CallError` (`no-answer`, `wrong-origin`, `worker-failed`, `incompatible-version`, `refused`,
  * `peer-gone`), with `signal.reason`, or with a `TypeError` or `RangeError` for invalid arguments.

@@ -3,7 +3,7 @@
 
 import { assert } from "chai";
 import { inNode } from "../../web/support/portway.js";
-import { figure } from "./settings.js";
+import { printFigure } from "./settings.js";
 
 async function read() {
   if (!inNode) return (await fetch("/tests/hostile/bounds.json")).json();
@@ -38,7 +38,7 @@ export function check({ id, where, what, ...row }, { bytesIn, bytesOut, ms, reta
     ...(retainedPerByte !== undefined && { holds: retainedPerByte }),
   });
   const kb = (bytes) => `${(bytes / 1_000).toFixed(1)} KB`;
-  figure(
+  printFigure(
     `${where}: ${what}: ${kb(bytesIn)} in, ${kb(bytesOut)} out, ${ms.toFixed(1)} ms${retainedBytes === undefined ? "" : `, ${kb(Math.max(0, retainedBytes))} still allocated`}`,
   );
   if (row.sends !== null)

@@ -87,7 +87,7 @@ export class Attacker {
   bytesOut = 0;
   bytesReceived = 0;
   /** Ports of former sessions, each with its route. */
-  past = [];
+  oldPorts = [];
   /** All ports of this attacker. The references keep the garbage collection from closing a port. */
   ports = [];
   #random;
@@ -177,13 +177,13 @@ export class Attacker {
     for (let n = 0; n < count; n++) this.#sendRandom();
   }
 
-  /** Stops the use of all ports and lanes. Returns the ports, which now belong to past sessions. */
+  /** Stops the use of all ports and lanes. Returns the ports, which now belong to former sessions. */
   leave() {
-    const past = [...this.past, ...this.#ports].slice(-MAX_KNOWN);
+    const oldPorts = [...this.oldPorts, ...this.#ports].slice(-MAX_KNOWN);
     this.#ports = [];
     this.#lanes = [];
     this.#lastRoute = undefined;
-    return past;
+    return oldPorts;
   }
 
   #countReceived(data) {
@@ -384,7 +384,8 @@ export class Attacker {
       // Most notifications and calls are sent in the current session.
       if (kind < 16 && this.#lastRoute !== undefined && random.below(3) > 0)
         return this.#through(this.#lastRoute, kind);
-      const [ports, lanes] = [this.past.length > 0 && random.below(3) === 0 ? this.past : this.#ports, this.#lanes];
+      const usesOldPorts = this.oldPorts.length > 0 && random.below(3) === 0;
+      const [ports, lanes] = [usesOldPorts ? this.oldPorts : this.#ports, this.#lanes];
       const usesPort = ports.length > 0 && random.below(4) > 0;
       if (usesPort) return this.#through(random.below(2) ? ports.at(-1) : random.pick(ports), kind);
       if (lanes.length > 0 && random.below(2) > 0) return this.#through(random.pick(lanes), kind);

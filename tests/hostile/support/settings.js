@@ -13,8 +13,8 @@ export const messageCount = Number(setting("messages", "PORTWAY_MESSAGES") ?? (i
 
 globalThis.figures = [];
 
-/** Adds a line to the output of the run. */
-export function figure(line) {
+/** Adds a line with a figure to the lines that are printed at the end of the run. */
+export function printFigure(line) {
   globalThis.figures.push(line);
 }
 

@@ -17,7 +17,7 @@ export async function showDocument(url: string, fetchFile: FetchFile, errors: Er
   );
   const scripts = [...parsed.querySelectorAll("script")];
   for (const script of scripts) script.remove();
-  // The preview has no network, so it cannot load the icons and other files that links refer to.
+  // The icons and other files that links refer to are not on the network, so the browser cannot load these files.
   for (const link of parsed.querySelectorAll("link")) link.remove();
 
   for (const { name, value } of parsed.documentElement.attributes) document.documentElement.setAttribute(name, value);

@@ -7,10 +7,8 @@ import { PreviewHistory } from "./history";
 import { fetchThroughPage, replaceFetch } from "./page-fetch";
 import { showDocument } from "./document-loader";
 
-/**
- * The runtime of the preview. The iframe of the preview has an opaque origin and no network. The runtime reads every
- * file of the app by the method `fetch` of the page.
- */
+// This file is the runtime of the preview. It runs in the iframe of the preview, which has an opaque origin. The files
+// of the app are not on the network. So the runtime requests each of these files by the method `fetch` of the page.
 await init();
 const peer = new JSONRPCPeer<HostApi, FrameApi>(windowTransport(parent, { origin: location.origin }));
 
@@ -25,6 +23,7 @@ replaceFetch(fetchFile, (url) => history.resolve(url));
 
 peer.method("navigate", async ({ url }) => {
   const target = history.resolve(url);
+  // `wiggum` contains the error codes of builders and previews in a browser.
   if (!target) throw new RPCError(wiggum.NAVIGATION_FAILED, "Only addresses of this app can be shown");
   await history.open(target);
   return null;
@@ -39,8 +38,9 @@ peer.method("traverse", ({ delta }) => {
 });
 
 /**
- * Saves the history by a call to the page, and reloads the iframe after the page has responded. In the meantime, the
- * iframe sends its response to the call that causes the reload. An immediate reload would prevent this response.
+ * Passes the history to the page, and reloads the iframe after the page has responded. A call of the page, such as
+ * `refresh`, may have caused the reload. The response to that call is sent before the reload, because the reload waits
+ * for the page.
  */
 function restart(): void {
   void peer.request("leave", history.save()).finally(() => location.reload());

@@ -17,7 +17,7 @@ fn an_unknown_method_is_not_found() {
 }
 
 #[test]
-fn an_array_is_refused_as_a_batch() {
+fn an_array_is_refused_because_batches_are_not_supported() {
     let mut daemon = Daemon::start(&[]);
     let one = request(1, "version");
     for batch in ["[]".to_owned(), format!("[{one}]"), format!("[{one},{one}]"), "[1,2,3]".to_owned(), " [ ] ".into()] {
@@ -35,7 +35,7 @@ fn an_incomplete_array_is_a_parse_error() {
 }
 
 #[test]
-fn a_request_without_the_version_2_0_is_refused_with_its_id() {
+fn a_request_without_jsonrpc_2_0_is_an_invalid_request_with_its_own_id() {
     let mut daemon = Daemon::start(&[]);
     for body in [
         r#"{"id":7,"method":"version"}"#,
@@ -50,7 +50,7 @@ fn a_request_without_the_version_2_0_is_refused_with_its_id() {
 }
 
 #[test]
-fn a_request_without_a_string_as_method_is_refused_with_its_id() {
+fn a_request_whose_method_is_not_a_string_is_an_invalid_request_with_its_own_id() {
     let mut daemon = Daemon::start(&[]);
     for method in ["1", "null", "true", "[]", r#"{"name":"version"}"#] {
         let body = format!(r#"{{"jsonrpc":"2.0","id":7,"method":{method}}}"#);
@@ -61,7 +61,7 @@ fn a_request_without_a_string_as_method_is_refused_with_its_id() {
 }
 
 #[test]
-fn a_message_without_a_method_and_an_id_is_an_invalid_request_with_the_id_null() {
+fn a_message_with_neither_method_nor_id_is_an_invalid_request_with_the_id_null() {
     let mut daemon = Daemon::start(&[]);
     for body in ["null", r#""hey""#, "42", "true", "{}", r#"{"jsonrpc":"2.0"}"#] {
         daemon.ask(body).assert_invalid_request("null");
@@ -97,7 +97,8 @@ fn the_order_of_the_members_does_not_matter() {
     let members = [r#""jsonrpc":"2.0""#, r#""id":1"#, r#""method":"setLogLevel""#, r#""params":{"level":"info"}"#];
     let mut daemon = Daemon::start(&[]);
     let mut orders = 0;
-    // In base 4, each code has four digits. The codes without a repeated digit are the orders of the members.
+    // Each code has four digits in base 4, and each digit is the index of a member. The codes with four different
+    // digits are the permutations of the four members.
     for code in 0..256_usize {
         let order: Vec<usize> = (0..4).map(|position| code >> (2 * position) & 3).collect();
         if (0..4).any(|member| !order.contains(&member)) {

@@ -20,7 +20,7 @@ use tokio::signal::unix::SignalKind;
 
 use self::negotiate::Negotiation;
 pub(crate) use self::stderr::Reporter;
-use self::target::{Connection, Output, Streams};
+use self::target::{Connection, Streams, WriterOutcome};
 use crate::arguments::{CallArguments, Timeout};
 use crate::headers::{self, Header};
 use crate::json_format::{compact, indented};
@@ -133,7 +133,7 @@ async fn run_call(
 struct CallSession {
     peer: Peer,
     negotiation: Option<Negotiation>,
-    output: Arc<Output>,
+    writer_outcome: Arc<WriterOutcome>,
     reporter: Arc<Reporter>,
     /// After the call, the peer has this time to read all bytes that were sent.
     grace: Duration,
@@ -171,15 +171,15 @@ impl CallSession {
         // lines, and the `Negotiation` converts them to and from the framing of the peer.
         let framing = arguments.framing.fixed().unwrap_or(Framing::Newline);
         let reporter = Arc::new(Reporter::new(framing));
-        let (transport, negotiation, output, program) = match connection {
+        let (transport, negotiation, writer_outcome, program) = match connection {
             Connection::WebSocket(transport) => (*transport, None, Arc::default(), None),
             Connection::Streams(streams) => {
-                let Streams { reader, writer, output, program } = *streams;
+                let Streams { reader, writer, writer_outcome, program } = *streams;
                 match arguments.framing.fixed() {
-                    Some(framing) => (Transport::new(reader, writer, framing)?, None, output, program),
+                    Some(framing) => (Transport::new(reader, writer, framing)?, None, writer_outcome, program),
                     None => {
                         let (transport, negotiation) = Negotiation::begin(reader, writer, limits, &reporter)?;
-                        (transport, Some(negotiation), output, program)
+                        (transport, Some(negotiation), writer_outcome, program)
                     }
                 }
             }
@@ -204,7 +204,7 @@ impl CallSession {
             // prints progress with other tokens.
             peer.on_notify("$/progress", |params: Box<RawValue>, _: Context| show_progress(&params));
         }
-        Ok(Self { peer, negotiation, output, reporter, grace })
+        Ok(Self { peer, negotiation, writer_outcome, reporter, grace })
     }
 
     async fn end(self) -> SessionEnd {
@@ -219,8 +219,8 @@ impl CallSession {
             let remaining = self.grace.saturating_sub(start.elapsed());
             unsent = unsent.or(negotiation.end(remaining).await.err().map(|error| error.to_string()));
         }
-        let took = self.output.end().map_or_else(|| start.elapsed(), |end| end.duration_since(start));
-        SessionEnd { unsent: unsent.or_else(|| self.output.problem()), is_late: took >= self.grace, status }
+        let took = self.writer_outcome.end().map_or_else(|| start.elapsed(), |end| end.duration_since(start));
+        SessionEnd { unsent: unsent.or_else(|| self.writer_outcome.problem()), is_late: took >= self.grace, status }
     }
 }
 

@@ -11,8 +11,8 @@ use portway::{Transport, WebSocketOptions, connect_unix};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::Child;
 
-pub(super) use self::tracked::Output;
 use self::tracked::Tracked;
+pub(super) use self::tracked::WriterOutcome;
 use super::with_timeout;
 use crate::arguments::{CallArguments, Target, Timeout};
 use crate::headers::Header;
@@ -30,8 +30,8 @@ pub(super) type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 pub(super) struct Streams {
     pub(super) reader: Reader,
     pub(super) writer: Writer,
-    /// Records the first error of the writer, and the time at which the writer is dropped.
-    pub(super) output: Arc<Output>,
+    /// The first error of the writer, and the time at which the writer was dropped.
+    pub(super) writer_outcome: Arc<WriterOutcome>,
     /// The program that was started, if the target is a program.
     pub(super) program: Option<Child>,
 }
@@ -95,8 +95,8 @@ impl Streams {
         writer: impl AsyncWrite + Send + Unpin + 'static,
         program: Option<Child>,
     ) -> Self {
-        let (writer, output) = Tracked::new(writer);
-        Self { reader: Box::new(reader), writer: Box::new(writer), output, program }
+        let (writer, writer_outcome) = Tracked::new(writer);
+        Self { reader: Box::new(reader), writer: Box::new(writer), writer_outcome, program }
     }
 
     fn start(command: &[OsString]) -> Result<Self, Failure> {

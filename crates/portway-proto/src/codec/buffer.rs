@@ -7,9 +7,9 @@ use alloc::vec::Vec;
 /// connections are idle.
 const RETAINED_CAPACITY: usize = 4096;
 
-/// Appends `bytes`. The caller ensures that the length of the buffer does not exceed `max_len` bytes. A capacity that
-/// is too small is doubled, up to `max_len`. Doubling keeps the cost per byte constant, even if the input arrives in
-/// small pieces.
+/// Appends `bytes`. The caller ensures that the length of the buffer after the append does not exceed `max_len` bytes.
+/// A capacity that is too small is doubled, up to `max_len`. Doubling keeps the cost per byte constant, even if the
+/// input arrives in small pieces.
 pub(super) fn grow(buffer: &mut Vec<u8>, bytes: &[u8], max_len: usize) {
     let needed = buffer.len().saturating_add(bytes.len());
     if needed > buffer.capacity() {

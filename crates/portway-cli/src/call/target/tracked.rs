@@ -1,4 +1,4 @@
-//! A writer that records its first error, and the time at which it is dropped.
+//! A writer that records its first error of a write or a flush, and the time at which it is dropped.
 
 use std::io;
 use std::pin::Pin;
@@ -8,9 +8,9 @@ use std::time::Instant;
 
 use tokio::io::AsyncWrite;
 
-/// The first error of a writer, and the time at which the writer was dropped.
+/// The first error of the writes and flushes of a writer, and the time at which the writer was dropped.
 #[derive(Debug, Default)]
-pub(in crate::call) struct Output(Mutex<State>);
+pub(in crate::call) struct WriterOutcome(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -18,8 +18,8 @@ struct State {
     end: Option<Instant>,
 }
 
-impl Output {
-    /// Returns the error of the first failed write, or `None` if no write has failed.
+impl WriterOutcome {
+    /// Returns the error of the first write or flush that failed, or `None` if none has failed.
     pub(in crate::call) fn problem(&self) -> Option<String> {
         self.lock().problem.clone()
     }
@@ -38,30 +38,31 @@ impl Output {
     }
 }
 
-/// A writer that records its first error, and the time at which it is dropped, in an [`Output`].
+/// A writer that records its first error of a write or a flush, and the time at which it is dropped, in a
+/// [`WriterOutcome`].
 #[derive(Debug)]
 pub(super) struct Tracked<W> {
     writer: W,
-    output: Arc<Output>,
+    outcome: Arc<WriterOutcome>,
 }
 
 impl<W> Tracked<W> {
-    pub(super) fn new(writer: W) -> (Self, Arc<Output>) {
-        let output = Arc::<Output>::default();
-        (Self { writer, output: Arc::clone(&output) }, output)
+    pub(super) fn new(writer: W) -> (Self, Arc<WriterOutcome>) {
+        let outcome = Arc::<WriterOutcome>::default();
+        (Self { writer, outcome: Arc::clone(&outcome) }, outcome)
     }
 
-    fn record<T>(&self, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        if let Poll::Ready(Err(error)) = &outcome {
-            self.output.fail(error);
+    fn record<T>(&self, result: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if let Poll::Ready(Err(error)) = &result {
+            self.outcome.fail(error);
         }
-        outcome
+        result
     }
 }
 
 impl<W> Drop for Tracked<W> {
     fn drop(&mut self) {
-        self.output.lock().end.get_or_insert_with(Instant::now);
+        self.outcome.lock().end.get_or_insert_with(Instant::now);
     }
 }
 
@@ -77,7 +78,8 @@ impl<W: AsyncWrite + Unpin> AsyncWrite for Tracked<W> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // A failed shutdown is not recorded: a peer that has closed the connection needs no further bytes.
+        // The error of a shutdown is not recorded, because a shutdown sends no bytes of a message. A shutdown fails,
+        // for example, if the peer has closed the connection already.
         Pin::new(&mut self.writer).poll_shutdown(context)
     }
 }
