@@ -45,8 +45,8 @@ pub(crate) const WEBSOCKET_HEAD_TIMEOUT: Duration = Duration::from_millis(10_000
 #[cfg(feature = "websocket")]
 pub(crate) const WEBSOCKET_CONNECT_TIMEOUT: Duration = Duration::from_millis(10_000);
 /// Maximum time that a refused connection is read before it is closed.
-#[cfg(feature = "websocket")]
-pub(crate) const WEBSOCKET_LINGER_TIMEOUT: Duration = Duration::from_millis(1_000);
+#[cfg(any(feature = "mcp-http", feature = "websocket"))]
+pub(crate) const REFUSAL_LINGER_TIMEOUT: Duration = Duration::from_millis(1_000);
 /// Silence of a WebSocket's peer before a ping.
 #[cfg(feature = "websocket")]
 pub(crate) const WEBSOCKET_PING_INTERVAL: Duration = Duration::from_millis(20_000);
@@ -77,7 +77,7 @@ pub(crate) const MAX_MCP_ROUNDS: usize = 16;
 /// Maximum number of notifications that wait in a stream of `mcp::Client::stream`.
 #[cfg(feature = "mcp")]
 pub(crate) const MAX_MCP_UPDATES: usize = 1_024;
-/// Maximum number of origins in an `mcp::EraCache`.
+/// Maximum number of origins in an `mcp::EraCache`, and of those whose era `httpTransport` keeps.
 #[cfg(feature = "mcp-http")]
 pub(crate) const MAX_MCP_ORIGINS: usize = 1_024;
 /// Default maximum number of pending calls of an MCP server over HTTP.
@@ -110,6 +110,12 @@ pub(crate) const MAX_HTTP_HEAD_BYTES: usize = 131_072;
 /// Maximum time to receive the head of an HTTP request to an MCP server.
 #[cfg(feature = "mcp-http")]
 pub(crate) const HTTP_HEAD_TIMEOUT: Duration = Duration::from_millis(10_000);
+/// Default maximum number of connections of an MCP server over HTTP.
+#[cfg(feature = "mcp-http")]
+pub(crate) const MAX_HTTP_CONNECTIONS: usize = 4_096;
+/// Default maximum number of connections of one IPv4 address or IPv6 network to an MCP server over HTTP.
+#[cfg(feature = "mcp-http")]
+pub(crate) const MAX_HTTP_CONNECTIONS_PER_ADDRESS: usize = 2_048;
 /// Maximum bytes of messages of an MCP server that the reader of an HTTP stream has not taken.
 #[cfg(feature = "mcp-http")]
 pub(crate) const MAX_HTTP_UNREAD_BYTES: usize = 1_048_576;

@@ -18,6 +18,8 @@ mod diagnostic;
 mod driver;
 mod frame_handler;
 mod handlers;
+#[cfg(any(feature = "mcp-http", feature = "websocket"))]
+mod http_refusal;
 mod identity;
 mod in_flight;
 pub(crate) mod limits;
@@ -29,6 +31,8 @@ mod mcp_dialect;
 mod message_channel;
 mod outbox;
 mod peer;
+#[cfg(any(feature = "mcp-http", feature = "websocket"))]
+mod places;
 mod process;
 #[cfg(unix)]
 mod process_tree;

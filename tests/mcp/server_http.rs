@@ -269,10 +269,15 @@ async fn bodies_that_are_too_long_too_slow_or_not_messages_are_refused() -> Test
         (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#, -32_600),
         (r#"{"id":1,"method":"ping"}"#, -32_600),
         (r#"{"jsonrpc":"2.0","id":[],"method":"ping"}"#, -32_600),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#, -32_600),
         ("7", -32_600),
     ] {
         let answer = send(address, &http("POST", &headers, body)).await?;
         assert_eq!((answer.status, &answer.message()["error"]["code"]), (400, &json!(code)), "{body}: {}", answer.body);
+        let reason = body.contains("params").then_some("params-not-object");
+        if reason.is_some() {
+            assert_eq!(answer.message()["error"]["data"]["reason"].as_str(), reason);
+        }
     }
     Ok(())
 }
@@ -471,6 +476,50 @@ async fn too_many_running_requests_are_refused() -> Test {
 }
 
 #[tokio::test]
+async fn the_number_of_connections_is_bounded_in_total_and_per_address() -> Test {
+    let discover = modern("server/discover", "", json!({}));
+    let service = HttpService::new(&server()?.0).with_max_connections(5).with_max_connections_per_address(2);
+    let address = serve(service).await?;
+    let first = send(address, &discover).await?;
+    let mut second = send(address, &discover).await?;
+    assert_eq!((first.status, second.status), (200, 200));
+    let refused = send(address, &discover).await?;
+    assert_eq!((refused.status, refused.header("connection")), (503, Some("close")));
+    assert_eq!(refused.body, "the server has too many connections; try again later\n");
+    // The limit for one address does not count the connections from another address.
+    let socket = tokio::net::TcpSocket::new_v4()?;
+    socket.bind("127.0.0.9:0".parse()?)?;
+    let mut other = socket.connect(address).await?;
+    other.write_all(discover.as_bytes()).await?;
+    assert_eq!(receive(other).await?.status, 200);
+    // A client with a connection is served.
+    second.stream.write_all(discover.as_bytes()).await?;
+    let second = receive(second.stream).await?;
+    assert_eq!(second.status, 200);
+    drop(first);
+    // The server admits another connection once it has noticed the end of the first connection.
+    timeout(TEST_TIMEOUT, async {
+        while send(address, &discover).await?.status != 200 {}
+        Ok::<_, Box<dyn Error>>(())
+    })
+    .await??;
+    drop(second);
+
+    let address = serve(HttpService::new(&server()?.0).with_max_connections(2)).await?;
+    let first = send(address, &discover).await?;
+    // A connection without a complete request counts, too, until another client needs its place.
+    let mut silent = TcpStream::connect(address).await?;
+    silent.write_all(b"POST /mcp HTTP/1.1\r\nHost: ").await?;
+    sleep(Duration::from_millis(100)).await;
+    let second = send(address, &discover).await?;
+    assert_eq!(second.status, 200);
+    assert_eq!(timeout(TEST_TIMEOUT, silent.read(&mut [0])).await??, 0);
+    assert_eq!(send(address, &discover).await?.status, 503);
+    drop((first, second));
+    Ok(())
+}
+
+#[tokio::test]
 async fn the_oldest_session_ends_if_there_are_too_many() -> Test {
     let address = serve(HttpService::new(&server()?.0)).await?;
     let first = initialize(address, "2025-11-25").await?;
@@ -570,8 +619,13 @@ async fn a_head_that_is_too_long_or_too_slow_ends_the_connection() -> Test {
     stream.write_all(b"POST /mcp HTTP/1.1\r\nHost: ").await?;
     let start = Instant::now();
     let mut rest = Vec::new();
+    // A connection that was used before must not stay open, either.
+    let mut used = send(address, &modern("server/discover", "", json!({}))).await?;
+    assert_eq!(used.status, 200);
     // The connection may be closed with or without a response.
     let _ = timeout(TEST_TIMEOUT, stream.read_to_end(&mut rest)).await?;
+    assert!((9..15).contains(&start.elapsed().as_secs()), "{:?}", start.elapsed());
+    let _ = timeout(TEST_TIMEOUT, used.stream.read_to_end(&mut rest)).await?;
     assert!((9..15).contains(&start.elapsed().as_secs()), "{:?}", start.elapsed());
     Ok(())
 }

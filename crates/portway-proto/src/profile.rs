@@ -158,7 +158,9 @@ impl Profile {
     ///
     /// - A request that the peer has cancelled is not answered.
     /// - Neither peer can cancel `initialize` and `server/discover`.
-    /// - Params and results are objects. The result of a handler that returns nothing is `{}`.
+    /// - Params and results are objects. A request whose params are an array is refused with -32600 and the
+    ///   `data.reason` `params-not-object`. Such a notification is ignored. The result of a handler that returns nothing
+    ///   is `{}`.
     /// - The params of a call with a progress callback contain the id of the call as `_meta.progressToken`. A handler
     ///   sends progress only if its request has a progress token.
     /// - A request with the id null is refused.
@@ -171,6 +173,11 @@ impl Profile {
         dialect: Dialect::Mcp,
         ..Self::GENERIC
     };
+
+    /// Returns whether params may be an array. In the Model Context Protocol, params are objects.
+    pub(crate) const fn accepts_arrays(&self) -> bool {
+        !self.is_mcp()
+    }
 
     /// Returns whether the rules of the Model Context Protocol apply. Without the feature `mcp`, returns false.
     #[must_use]

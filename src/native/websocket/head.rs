@@ -4,9 +4,9 @@ use std::io;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tungstenite::handshake::machine::TryParse;
-use tungstenite::http::{HeaderMap, StatusCode};
+use tungstenite::http::HeaderMap;
 
-use crate::native::limits::{WEBSOCKET_HEAD_BYTES, WEBSOCKET_LINGER_TIMEOUT};
+use crate::native::limits::WEBSOCKET_HEAD_BYTES;
 
 /// Maximum bytes of one read.
 const READ_BYTES: usize = 1024;
@@ -70,31 +70,6 @@ pub(super) async fn write_accept(
     head.push_str("\r\n");
     stream.write_all(head.as_bytes()).await?;
     stream.flush().await
-}
-
-/// Refuses a request, and closes the connection. `header` contains complete header lines for the response, or is empty.
-/// Errors are ignored, because the connection ends in any case.
-pub(super) async fn refuse(
-    mut stream: impl AsyncRead + AsyncWrite + Unpin,
-    status: StatusCode,
-    header: &str,
-    reason: &str,
-) {
-    let response = format!(
-        "HTTP/1.1 {status}\r\nConnection: close\r\n{header}Content-Type: text/plain; charset=utf-8\r\nContent-Length: \
-         {}\r\n\r\n{reason}\n",
-        reason.len() + 1
-    );
-    let refused = async {
-        stream.write_all(response.as_bytes()).await?;
-        stream.shutdown().await?;
-        // If bytes of the peer arrive after the socket is closed, the peer may not receive the response. So these bytes
-        // are read first.
-        let mut rest = [0; READ_BYTES];
-        while stream.read(&mut rest).await? > 0 {}
-        io::Result::Ok(())
-    };
-    let _ = tokio::time::timeout(WEBSOCKET_LINGER_TIMEOUT, refused).await;
 }
 
 /// Returns the only value of a header. Returns `None` if the header is missing.

@@ -9,7 +9,6 @@ mod client;
 mod frame_tracker;
 mod head;
 mod identity;
-mod places;
 mod policy;
 mod server;
 mod socket;

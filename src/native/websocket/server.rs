@@ -21,16 +21,14 @@ use tungstenite::protocol::Role;
 
 use super::head::{self, HeadError};
 use super::identity::{Admission, RequestHead};
-use super::places::{Place, Places};
 use super::policy::{Refused, WebSocketPolicy};
 use super::socket::WebSocket;
 use super::tcp_progress::TcpProgress;
+use crate::native::http_refusal::{MAX_REFUSALS, NO_PLACE, refuse};
 use crate::native::limits::WEBSOCKET_HEAD_TIMEOUT;
+use crate::native::places::{Place, Places};
 use crate::native::tap::TapTransport;
 use crate::native::transport::{Transport, TransportIo};
-
-/// If at least this number of handshakes is running, a connection without a place is closed without a response.
-const MAX_REFUSALS: usize = 256;
 
 /// A TCP port for WebSockets. Handshakes run concurrently, so that a slow client does not delay other clients.
 #[derive(Debug)]
@@ -96,8 +94,7 @@ impl WebSocketListener {
         let policy = Arc::clone(&self.policy);
         async move {
             let Some(place) = place else {
-                let reason = "the server has too many connections; try again later";
-                head::refuse(stream, StatusCode::SERVICE_UNAVAILABLE, "", reason).await;
+                refuse(stream, StatusCode::SERVICE_UNAVAILABLE, "", NO_PLACE).await;
                 return None;
             };
             // Messages are batched before they are written, so Nagle's algorithm would only delay them.
@@ -171,7 +168,7 @@ async fn accept<S>(
     local: SocketAddr,
     remote: SocketAddr,
     policy: &WebSocketPolicy,
-    mut place: Option<Place>,
+    place: Option<Place>,
 ) -> io::Result<Transport>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
@@ -190,7 +187,7 @@ where
                 return Err(Failure::refused(StatusCode::BAD_REQUEST, "the request must be a valid GET of HTTP/1.1"));
             }
         };
-        if place.as_mut().is_some_and(|place| !place.keep()) {
+        if place.as_ref().is_some_and(|place| !place.keep()) {
             return Err(Failure::Io(io::ErrorKind::ConnectionAborted.into()));
         }
         let (accept, subprotocol, admission) = examine(request, local, remote, policy).await?;
@@ -206,12 +203,12 @@ where
         }
         Ok(Err(Failure::Io(error))) => Err(error),
         Ok(Err(Failure::Refused(Refused { status, reason }, header))) => {
-            head::refuse(stream, status, header, reason).await;
+            refuse(stream, status, header, reason).await;
             Err(io::Error::new(io::ErrorKind::PermissionDenied, reason))
         }
         Err(_) => {
             let reason = "the head of the request must arrive, and be checked, within 10 seconds";
-            head::refuse(stream, StatusCode::REQUEST_TIMEOUT, "", reason).await;
+            refuse(stream, StatusCode::REQUEST_TIMEOUT, "", reason).await;
             Err(io::Error::new(io::ErrorKind::TimedOut, reason))
         }
     }

@@ -33,6 +33,9 @@ use self::program::Program;
 use self::session::{OWN_STREAM, Session, Sessions};
 use super::{Server, Shared};
 use crate::Limits;
+use crate::native::http_refusal::MAX_REFUSALS;
+use crate::native::limits::{MAX_HTTP_CONNECTIONS, MAX_HTTP_CONNECTIONS_PER_ADDRESS};
+use crate::native::places::Places;
 
 /// A server of MCP over Streamable HTTP, for clients of both eras.
 ///
@@ -66,6 +69,11 @@ use crate::Limits;
 pub struct HttpService {
     access: Access,
     limits: Limits,
+    max_connections: usize,
+    max_connections_per_address: usize,
+    places: Arc<Places>,
+    /// A permit for each connection that is refused with a response.
+    refusals: Arc<Semaphore>,
     state: Arc<State>,
 }
 
@@ -88,8 +96,7 @@ impl HttpService {
     /// Creates a service.
     #[must_use]
     pub fn new(server: &Server) -> Self {
-        let limits = Limits::DEFAULT;
-        Self { access: Access::default(), limits, state: State::new(Backend::Registry(Arc::clone(&server.0)), &limits) }
+        Self::of_backend(Backend::Registry(Arc::clone(&server.0)))
     }
 
     /// Creates a service for a server of MCP that is a program on standard streams.
@@ -115,9 +122,21 @@ impl HttpService {
     /// ```
     #[must_use]
     pub fn of_program(program: HttpProgram) -> Self {
+        Self::of_backend(Backend::Program(Program::new(Arc::new(program), Limits::DEFAULT)))
+    }
+
+    fn of_backend(backend: Backend) -> Self {
         let limits = Limits::DEFAULT;
-        let backend = Backend::Program(Program::new(Arc::new(program), limits));
-        Self { access: Access::default(), limits, state: State::new(backend, &limits) }
+        let (max, max_per_address) = (MAX_HTTP_CONNECTIONS, MAX_HTTP_CONNECTIONS_PER_ADDRESS);
+        Self {
+            access: Access::default(),
+            state: State::new(backend, &limits),
+            limits,
+            max_connections: max,
+            max_connections_per_address: max_per_address,
+            places: Places::new(max, max_per_address),
+            refusals: Arc::new(Semaphore::new(MAX_REFUSALS)),
+        }
     }
 
     /// Accepts a host, for example `example.com`, in the headers `Host` and `Origin`, with any port.
@@ -144,6 +163,23 @@ impl HttpService {
             registry @ Backend::Registry(_) => registry.clone(),
         };
         Self { state: State::new(backend, &limits), limits, ..self }
+    }
+
+    /// Sets the maximum number of connections of [`HttpService::serve`]. If all places are taken, a further connection
+    /// takes the place of the connection whose first request has been incomplete for the longest time. Without such a
+    /// connection, the further connection is refused with 503. Default: 4 096.
+    #[must_use]
+    pub fn with_max_connections(self, max_connections: usize) -> Self {
+        let places = Places::new(max_connections, self.max_connections_per_address);
+        Self { max_connections, places, ..self }
+    }
+
+    /// Sets the maximum number of connections of [`HttpService::serve`] from one IPv4 address or IPv6 network. Default:
+    /// 2 048.
+    #[must_use]
+    pub fn with_max_connections_per_address(self, max_connections_per_address: usize) -> Self {
+        let places = Places::new(self.max_connections, max_connections_per_address);
+        Self { max_connections_per_address, places, ..self }
     }
 
     /// Ends all sessions. Ends the processes of [`HttpService::of_program`] and waits for their exit. Their pending

@@ -183,7 +183,7 @@ impl Routes {
             key.and_then(|key| self.lock().get(&key).map(|route| (route.id.clone(), Arc::clone(&route.outlet))));
         let Some((id, outlet)) = route else { return };
         let renamed = write_value(&BTreeMap::from([(SUBSCRIPTION, id_value(&id))]))
-            .and_then(|added| mcp_dialect::with_meta(params, &added));
+            .and_then(|meta| mcp_dialect::with_meta(params, &meta));
         let _ = renamed.map(|params| outlet.notify(method, Some(&params)));
     }
 

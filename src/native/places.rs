@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv6Addr};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
@@ -45,7 +46,8 @@ pub(super) struct Place {
     places: Arc<Places>,
     address: IpAddr,
     number: u64,
-    is_waiting: bool,
+    /// Whether a complete request has arrived while the connection had its place.
+    is_kept: AtomicBool,
     lost: Arc<Notify>,
 }
 
@@ -76,7 +78,7 @@ impl Places {
         let of_address = taken.by_address.entry(address).or_default();
         of_address.all += 1;
         of_address.waiting.insert(number);
-        Some(Place { places: Arc::clone(self), address, number, is_waiting: true, lost })
+        Some(Place { places: Arc::clone(self), address, number, is_kept: AtomicBool::new(false), lost })
     }
 
     fn lock(&self) -> MutexGuard<'_, Taken> {
@@ -115,11 +117,14 @@ impl Taken {
 }
 
 impl Place {
-    /// Keeps the place until the drop of this value, because the request is complete. Returns whether the connection
-    /// still had its place.
-    pub(super) fn keep(&mut self) -> bool {
+    /// Keeps the place until the drop of this value, because a request is complete. Returns whether the connection has
+    /// its place.
+    pub(super) fn keep(&self) -> bool {
+        if self.is_kept.load(Ordering::Relaxed) {
+            return true;
+        }
         let is_kept = self.places.lock().end_wait(self.number).is_some();
-        self.is_waiting = !is_kept;
+        self.is_kept.store(is_kept, Ordering::Relaxed);
         is_kept
     }
 
@@ -132,7 +137,7 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         let mut taken = self.places.lock();
-        if !self.is_waiting || taken.end_wait(self.number).is_some() {
+        if *self.is_kept.get_mut() || taken.end_wait(self.number).is_some() {
             taken.release(self.address);
         }
     }
@@ -159,7 +164,7 @@ mod tests {
         let (first, second, third) = (first?, second?, third?);
         let places = Places::new(3, 2);
         let take = |address| {
-            places.take(address).map(|mut place| {
+            places.take(address).map(|place| {
                 assert!(place.keep());
                 place
             })
@@ -179,16 +184,16 @@ mod tests {
         let [first, second, third] = ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map(str::parse::<IpAddr>);
         let (first, second, third) = (first?, second?, third?);
         let places = Places::new(4, 3);
-        let mut kept = places.take(first).ok_or("no place")?;
+        let kept = places.take(first).ok_or("no place")?;
         assert!(kept.keep());
-        let mut oldest = places.take(second).ok_or("no place")?;
-        let mut later = places.take(first).ok_or("no place")?;
-        let mut last = places.take(first).ok_or("no place")?;
+        let oldest = places.take(second).ok_or("no place")?;
+        let later = places.take(first).ok_or("no place")?;
+        let last = places.take(first).ok_or("no place")?;
         // The address is full, so a connection of the same address loses its place.
-        let mut next = places.take(first).ok_or("no place")?;
+        let next = places.take(first).ok_or("no place")?;
         assert!(!later.keep());
         // All places are taken, so the oldest connection of any address loses its place.
-        let mut other = places.take(third).ok_or("no place")?;
+        let other = places.take(third).ok_or("no place")?;
         assert!(!oldest.keep());
         // A lost place is not released again.
         drop((later, oldest));
@@ -206,7 +211,7 @@ mod tests {
     #[test]
     fn addresses_of_one_ipv6_network_count_together() -> Result<(), Box<dyn std::error::Error>> {
         let places = Places::new(10, 1);
-        let mut one = places.take("2001:db8:0:1::1".parse()?).ok_or("no place")?;
+        let one = places.take("2001:db8:0:1::1".parse()?).ok_or("no place")?;
         assert!(one.keep());
         assert!(places.take("2001:db8:0:1:ffff::2".parse()?).is_none());
         assert!(places.take("2001:db8:0:2::1".parse()?).is_some());
