@@ -51,8 +51,7 @@
 //! - **`mcp-http`**: the client and the server of `mcp` over Streamable HTTP, with TLS for clients.
 //! - **`websocket`**: `Transport::websocket` and `Listener::websocket`, with TLS for clients, on Unix and Windows.
 //! - **`browser`**: clients and servers over windows, workers and ports, in browsers. *Enabled by default.*
-//! - **`codec`**: in browsers, the codecs of bytes and text, and WIPC. On other targets, these codecs and WIPC are always
-//!   available.
+//! - **`codec`**: in browsers, the codecs of bytes and text, and WIPC. Other targets always have these codecs and WIPC.
 //!
 //! Each feature has an effect only on the targets that its entry names.
 //!

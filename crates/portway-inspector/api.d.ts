@@ -67,7 +67,7 @@ export interface Taken extends Dropped {
   readonly rejected: readonly { readonly index: number; readonly reason: string }[];
   /**
    * The sequence numbers of texts with whitespace between their tokens. The text filter is for compact JSON, so the
-   * page searches `compact(text)` instead of these texts. The page searches all other texts as they are.
+   * page searches `compact(text)` instead of these texts. It searches all other texts as they are.
    */
   readonly spaced: Float64Array;
 }
@@ -136,7 +136,7 @@ export interface Row {
   readonly items: number;
   /** The code of an error, or the code of a close. */
   readonly code: number | null;
-  /** The duration from a request to its response. Both rows have this duration. */
+  /** The duration from a request to its response. Both rows have it. */
   readonly elapsed: number | null;
   /**
    * The state of the calls in this row. `pending`: a call has no response yet. `answered`: all calls have one.
@@ -298,7 +298,7 @@ export interface MethodStatistics {
   readonly median: number | null;
   readonly p95: number | null;
   readonly longest: number | null;
-  /** The bytes of single requests, notifications and responses. Batches are not counted. */
+  /** The bytes of requests, notifications and responses, without those of batches. */
   readonly bytes: number;
 }
 
@@ -407,10 +407,7 @@ export class Inspector {
   row(seq: number): Row | null;
   /** Returns up to `count` rows of the list from `index` on, without headers, for example for a sequence diagram. */
   rows(index: number, count: number): Row[];
-  /**
-   * Returns the message that is `by` messages after `seq`. If the list has no such message, returns the last message,
-   * or the first message if `by` is negative. Returns null if the list is empty.
-   */
+  /** Returns the message `by` messages after `seq`, or else the last or first message. Null if the list is empty. */
   step(seq: number, by: number): number | null;
   first(): number | null;
   last(): number | null;

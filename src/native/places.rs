@@ -163,12 +163,7 @@ mod tests {
         let [first, second, third] = ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map(str::parse::<IpAddr>);
         let (first, second, third) = (first?, second?, third?);
         let places = Places::new(3, 2);
-        let take = |address| {
-            places.take(address).map(|place| {
-                assert!(place.keep());
-                place
-            })
-        };
+        let take = |address| places.take(address).inspect(|place| assert!(place.keep()));
         let one = take(first).ok_or("no place")?;
         let _two = take("::ffff:10.0.0.1".parse()?).ok_or("no place")?;
         assert!(take(first).is_none(), "a third connection from the same address must not get a place");

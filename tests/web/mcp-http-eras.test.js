@@ -42,7 +42,7 @@ function fakeServer() {
     server,
     async connect(url, options) {
       methods = [];
-      const { transport, peer } = await connectMcp(url, options);
+      const { transport, peer } = await connectMcp(url, { fetch: undefined, ...options });
       peer.destroy();
       return [transport.era, methods];
     },

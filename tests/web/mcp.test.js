@@ -335,18 +335,6 @@ describe("in the dialect mcp, a request of the peer", () => {
     assert.equal(error.code, ErrorCode.InternalError);
   });
 
-  it("is refused with a reason if its params are an array, and such a notification is ignored", async () => {
-    const { peer, remoteEnd, errors } = scriptedPeer();
-    const seen = [];
-    peer.method("tools/call", () => void seen.push("call")).onNotify("notifications/x", (params) => seen.push(params));
-    remoteEnd.post({ ...request("a", "tools/call"), params: [1] });
-    remoteEnd.post({ jsonrpc: "2.0", method: "notifications/x", params: [1] });
-    remoteEnd.post({ jsonrpc: "2.0", method: "notifications/x", params: {} });
-    const error = { code: -32600, message: "Invalid Request", data: { reason: "params-not-object" } };
-    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), [{ jsonrpc: "2.0", id: "a", error }]);
-    assert.deepEqual([seen, errors], [[{}], []]);
-  });
-
   it("can be cancelled if its id is 0 or a string", async () => {
     const { peer, remoteEnd } = scriptedPeer();
     const contexts = holdRequests(peer);

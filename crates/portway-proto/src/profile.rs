@@ -159,8 +159,8 @@ impl Profile {
     /// - A request that the peer has cancelled is not answered.
     /// - Neither peer can cancel `initialize` and `server/discover`.
     /// - Params and results are objects. A request whose params are an array is refused with -32600 and the
-    ///   `data.reason` `params-not-object`. Such a notification is ignored. The result of a handler that returns nothing
-    ///   is `{}`.
+    ///   `data.reason` `params-not-object`. Such a notification is ignored. If a handler returns nothing, its result is
+    ///   `{}`.
     /// - The params of a call with a progress callback contain the id of the call as `_meta.progressToken`. A handler
     ///   sends progress only if its request has a progress token.
     /// - A request with the id null is refused.

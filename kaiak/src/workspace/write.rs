@@ -327,7 +327,7 @@ impl<'a> Temporary<'a> {
         }
     }
 
-    /// Gives the name `name` back to the file of another process, which has the temporary name now. While this function
+    /// Restores the name `name` of the file of another process, which has the temporary name now. While this function
     /// runs, the other process may replace the file again. So the file that loses `name` must have the content to which
     /// `name` was given last. If it has another content, the names are exchanged again.
     fn give_back(&mut self, name: &str, path: &RelativePath) {

@@ -9,7 +9,7 @@ use crate::harness::is_available;
 use crate::page::{HOME, blocks, page};
 use crate::programs::{has_example_client, has_sdk_agent, repository};
 
-/// Commands that need a network. The tests omit these commands, because what they install is already installed.
+/// Commands that need a network. The tests omit these commands, because the programs are already installed.
 const NEED_NETWORK: [&str; 2] = ["cargo install ", "npm install "];
 
 /// Returns the lines of a block that are run.

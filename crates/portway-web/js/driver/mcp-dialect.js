@@ -2,7 +2,7 @@
 // value. The rules are those of MCP 2025-11-25: basic/utilities/cancellation, basic/utilities/progress, and the schema.
 // Links without a dialect use none of this code.
 
-import { INTERNAL_ERROR, INVALID_REQUEST, RPCError, truncate } from "./errors.js";
+import { INTERNAL_ERROR, truncate } from "./errors.js";
 import { isMessageOrBatch } from "./envelope.js";
 import { abortError } from "./messages.js";
 import { CANCEL, CANCEL_ID, CANCEL_REASON, PROGRESS, PROGRESS_TOKEN, PROGRESS_VALUE } from "./profile.js";
@@ -104,7 +104,6 @@ export class McpDialect {
     const { method, params, id } = message;
     if (id === null && method !== undefined) return handler(REFUSED);
     if (id !== undefined || typeof method !== "string") return handler(message);
-    if (Array.isArray(params)) return;
     if (method === CANCELLED)
       handler(notification(CANCEL, { [CANCEL_ID]: params?.requestId, [CANCEL_REASON]: params?.reason }));
     else if (method === PROGRESSED && this.#observers.has(params?.progressToken)) {
@@ -121,7 +120,6 @@ export class McpDispatcher extends RequestDispatcher {
 
   dispatch(slot, request, batch) {
     request.progressToken = tokenOf(request.params);
-    if (Array.isArray(request.params)) request.takeParams = refuseArray;
     super.dispatch(slot, request, batch);
   }
 
@@ -135,11 +133,6 @@ export class McpDispatcher extends RequestDispatcher {
     this.discard(request);
     request.abort(reason && typeof reason === "string" ? abortError(reason) : undefined);
   }
-}
-
-/** Takes the place of the function that returns the params of a request for its handler. */
-function refuseArray() {
-  throw new RPCError(INVALID_REQUEST, "Invalid Request", { reason: "params-not-object" });
 }
 
 function notification(method, params) {
