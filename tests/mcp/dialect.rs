@@ -205,6 +205,29 @@ async fn params_that_are_an_array_and_methods_of_portway_are_refused_and_nothing
 }
 
 #[tokio::test]
+async fn incoming_requests_whose_params_are_an_array_are_refused_with_a_reason() -> Test {
+    let (peer, mut remote) = peer()?;
+    peer.method("tools/call", |_: IgnoredAny, _| async { Err::<(), _>(RpcError::internal("the handler has run")) });
+    let (sender, mut notified) = mpsc::unbounded_channel();
+    peer.on_notify("notifications/x", move |params: Value, _| {
+        let _ = sender.send(params);
+    });
+    start(&peer, &mut remote).await?;
+    let error = json!({ "code": -32600, "message": "Invalid Request", "data": { "reason": "params-not-object" } });
+    let reversed = json!({ "params": [1], "method": "tools/call", "id": "a", "jsonrpc": "2.0" });
+    // The first form is decoded by a function of its own.
+    let usual = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":[1]}"#;
+    remote.send_line(usual).await?;
+    assert_eq!(remote.receive().await?, json!({ "jsonrpc": "2.0", "id": 7, "error": error }));
+    remote.send(reversed).await?;
+    assert_eq!(remote.receive().await?, json!({ "jsonrpc": "2.0", "id": "a", "error": error }));
+    remote.send(json!({ "jsonrpc": "2.0", "method": "notifications/x", "params": [1] })).await?;
+    remote.send(json!({ "jsonrpc": "2.0", "method": "notifications/x", "params": {} })).await?;
+    assert_eq!(timeout(TEST_TIMEOUT, notified.recv()).await?, Some(json!({})));
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_request_that_was_cancelled_is_not_answered_and_its_handler_ends() -> Test {
     let (peer, mut remote) = peer()?;
     let mut contexts = hold_requests(&peer, "tools/call");

@@ -269,10 +269,15 @@ async fn bodies_that_are_too_long_too_slow_or_not_messages_are_refused() -> Test
         (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#, -32_600),
         (r#"{"id":1,"method":"ping"}"#, -32_600),
         (r#"{"jsonrpc":"2.0","id":[],"method":"ping"}"#, -32_600),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#, -32_600),
         ("7", -32_600),
     ] {
         let answer = send(address, &http("POST", &headers, body)).await?;
         assert_eq!((answer.status, &answer.message()["error"]["code"]), (400, &json!(code)), "{body}: {}", answer.body);
+        let reason = body.contains("params").then_some("params-not-object");
+        if reason.is_some() {
+            assert_eq!(answer.message()["error"]["data"]["reason"].as_str(), reason);
+        }
     }
     Ok(())
 }

@@ -157,7 +157,8 @@ impl Profile {
     ///
     /// - A request that the peer has cancelled is not answered.
     /// - Neither peer can cancel `initialize` and `server/discover`.
-    /// - Params and results are objects. The result of a handler that returns nothing is `{}`.
+    /// - Params and results are objects. A request whose params are an array is refused with -32600 and the
+    ///   `data.reason` `params-not-object`. Such a notification is ignored. The result of a handler that returns nothing is `{}`.
     /// - A call with progress has its id as `_meta.progressToken` in its params. A handler sends progress only if its
     ///   request has such a token.
     /// - A request with the id null is refused.
@@ -170,6 +171,11 @@ impl Profile {
         dialect: Dialect::Mcp,
         ..Self::GENERIC
     };
+
+    /// Returns whether params may be an array. In the Model Context Protocol, params are objects.
+    pub(crate) const fn accepts_arrays(&self) -> bool {
+        !self.is_mcp()
+    }
 
     /// Returns whether the rules of the Model Context Protocol apply. Without the feature `mcp`, returns false.
     #[must_use]

@@ -72,6 +72,8 @@ pub enum Reason {
     DuplicateId,
     /// The params share an object with the params of another request in the same message.
     SharedParams,
+    /// The params are an array, but the profile of the receiver accepts only objects.
+    ParamsNotObject,
     /// The profile of the receiver does not accept batches.
     BatchNotSupported,
     /// The batch has more messages than [`crate::Limits::batch_items`].
@@ -100,6 +102,7 @@ impl Reason {
             Self::MethodTooLong => "method-too-long",
             Self::DuplicateId => "duplicate-id",
             Self::SharedParams => "shared-params",
+            Self::ParamsNotObject => "params-not-object",
             Self::BatchNotSupported => "batch-not-supported",
             Self::BatchTooLarge => "batch-too-large",
             Self::TooManyRequests => "too-many-requests",

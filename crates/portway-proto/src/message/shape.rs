@@ -169,7 +169,8 @@ impl Shape {
             return self.invalid(profile);
         }
         let are_params_valid = match self.params {
-            Kind::Missing | Kind::Array | Kind::Object => true,
+            Kind::Missing | Kind::Object => true,
+            Kind::Array => profile.accepts_arrays(),
             Kind::Null => profile.null_params_are_absent,
             _ => false,
         };
@@ -185,6 +186,9 @@ impl Shape {
             // For params, `TooLong` means that they share an object with the params of another message.
             (true, false) if matches!(self.params, Kind::TooLong) => {
                 Class::Malformed(Malformed::AnswerWithId(Fault::Refused(Reason::SharedParams)))
+            }
+            (true, false) if matches!(self.params, Kind::Array) => {
+                Class::Malformed(Malformed::AnswerWithId(Fault::Refused(Reason::ParamsNotObject)))
             }
             (true, false) => Class::Malformed(Malformed::AnswerWithId(Fault::InvalidRequest)),
         }

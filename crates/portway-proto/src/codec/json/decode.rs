@@ -100,7 +100,7 @@ struct Reader<'r> {
 impl Reader<'_> {
     /// Returns `None` if the text is not JSON.
     fn decoded<'t>(&self, text: &'t str) -> Option<Decoded<'t>> {
-        if let Some(request) = usual_request(text, self.limits) {
+        if let Some(request) = usual_request(text, self.profile, self.limits) {
             return Some(Decoded::Request(request));
         }
         let mut scanner = Scanner::new(text, self.limits.depth);

@@ -12,9 +12,10 @@ use super::scan::Scanner;
 use crate::Limits;
 use crate::limits::MAX_METHOD_LENGTH;
 use crate::message::Id;
+use crate::profile::Profile;
 
 /// Returns the request. Returns `None` if the text has any other form, or must be refused.
-pub(super) fn usual_request<'t>(text: &'t str, limits: &Limits) -> Option<BorrowedRequest<'t>> {
+pub(super) fn usual_request<'t>(text: &'t str, profile: &Profile, limits: &Limits) -> Option<BorrowedRequest<'t>> {
     let mut scanner = Scanner::new(text, limits.depth);
     scanner.begin(r#"{"jsonrpc":"2.0","id":"#)?;
     let id = scanner.short_integer()?;
@@ -22,7 +23,11 @@ pub(super) fn usual_request<'t>(text: &'t str, limits: &Limits) -> Option<Borrow
     let method = scanner.value().filter(|method| method.len() <= MAX_METHOD_LENGTH)?;
     let method = borrowed_string(method)?;
     scanner.skip_text(r#","params":"#)?;
-    let params = scanner.value().filter(|params| params.starts_with(['{', '[']))?;
+    let params = scanner.value().filter(|params| match params.as_bytes().first() {
+        Some(b'{') => true,
+        Some(b'[') => profile.accepts_arrays(),
+        _ => false,
+    })?;
     let params: &RawValue = raw(params)?;
     scanner.skip_text("}")?;
     let is_complete = scanner.is_at_end() && scanner.take_defect().is_none();
