@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::env;
-use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use portway::RpcError;
@@ -226,11 +225,13 @@ fn add_questions(server: &Server) -> Result<(), Error> {
             Outcome::Ok(text(format!("The answer is {answer}")))
         })?;
     }
-    server.tool(tool("test_input_required_result_request_state"), |_: Value, context: Context| async move {
-        let answer: Value =
-            context.ask("confirm", "elicitation/create", &question("Please confirm", "ok", "boolean")).await?;
-        Outcome::Ok(text(format!("state-ok: {answer}")))
-    })?;
+    for name in ["test_input_required_result_request_state", "test_input_required_result_tampered_state"] {
+        server.tool(tool(name), |_: Value, context: Context| async move {
+            let answer: Value =
+                context.ask("confirm", "elicitation/create", &question("Please confirm", "ok", "boolean")).await?;
+            Outcome::Ok(text(format!("state-ok: {answer}")))
+        })?;
+    }
     server.tool(tool("test_input_required_result_multiple_inputs"), move |_: Value, context: Context| async move {
         let (question, sample) = (name(), sample("Generate a greeting"));
         let (name, greeting, roots) = tokio::join!(
@@ -255,31 +256,6 @@ fn add_questions(server: &Server) -> Result<(), Error> {
         };
         let answer: Value = context.ask("either", method, &params).await?;
         Outcome::Ok(text(answer.to_string()))
-    })?;
-    add_signed_state(server)
-}
-
-/// Adds a tool that returns a result `input_required` by itself, with a state that only this process can make.
-fn add_signed_state(server: &Server) -> Result<(), Error> {
-    let key = RandomState::new();
-    server.tool(tool("test_input_required_result_tampered_state"), move |_: Value, context: Context| {
-        let state = format!("confirm-{:x}", key.hash_one("confirm"));
-        async move {
-            let params: Value =
-                context.params().and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or_default();
-            match params["requestState"].as_str() {
-                Some(sent) if sent == state && params["inputResponses"]["confirm"].is_object() => Ok(text("confirmed")),
-                Some(_) => Err(RpcError::invalid_params("requestState was changed")),
-                None => Ok(json!({
-                    "resultType": "input_required",
-                    "requestState": state,
-                    "inputRequests": { "confirm": {
-                        "method": "elicitation/create",
-                        "params": question("Please confirm", "ok", "boolean"),
-                    } },
-                })),
-            }
-        }
     })?;
     Ok(())
 }

@@ -143,14 +143,57 @@ async fn results_of_the_modern_era_have_a_type_and_lists_a_time() -> Test {
     assert_eq!(called.await?["result"]["resultType"], "complete");
     let asked =
         request(&mut remote, "tools/call", json!({ "_meta": meta(json!({ "elicitation": {} })), "name": "greet" }));
+    let asked = asked.await?["result"].clone();
+    let state = asked["requestState"].as_str().ok_or("there must be a state")?;
+    assert!(state.len() == 66 && state.ends_with("{}"), "{state}");
     assert_eq!(
-        asked.await?["result"],
+        asked,
         json!({
             "resultType": "input_required",
             "inputRequests": { "name": { "method": "elicitation/create", "params": { "message": "name?" } } },
-            "requestState": "{}",
+            "requestState": state,
         })
     );
+    Ok(())
+}
+
+#[tokio::test]
+async fn only_a_state_that_the_server_has_issued_for_the_request_is_accepted() -> Test {
+    let (mut remote, server, _) = remote()?;
+    let call = |arguments: Value, state: Option<&str>, responses: Value| {
+        let mut params = json!({
+            "_meta": meta(json!({ "elicitation": {}, "roots": {} })), "name": "greet", "arguments": arguments,
+        });
+        if let Some(state) = state {
+            params["requestState"] = json!(state);
+            params["inputResponses"] = responses;
+        }
+        params
+    };
+    let name = json!({ "name": { "action": "accept", "content": { "name": "Ada" } } });
+    let first = request(&mut remote, "tools/call", call(json!({ "x": 1 }), None, json!(null))).await?;
+    let state = first["result"]["requestState"].as_str().ok_or("there must be a state")?;
+    let second = request(&mut remote, "tools/call", call(json!({ "x": 1 }), Some(state), name.clone())).await?;
+    let signed = second["result"]["requestState"].as_str().ok_or("there must be a second state")?.to_owned();
+    assert!(signed.contains("Ada"), "{second}");
+    let roots = json!({ "roots": { "roots": [{ "uri": "file:///project" }] } });
+    let refusal = json!({ "reason": "unknown-request-state" });
+    for (arguments, state) in [
+        (json!({ "x": 1 }), signed.replace("Ada", "Eve")),
+        (json!({ "x": 1 }), signed.get(64..).unwrap_or_default().to_owned()),
+        (json!({ "x": 1 }), String::new()),
+        // The state belongs to another request.
+        (json!({ "x": 2 }), signed.clone()),
+    ] {
+        let refused = request(&mut remote, "tools/call", call(arguments, Some(&state), roots.clone())).await?;
+        assert_eq!((&refused["error"]["code"], &refused["error"]["data"]), (&json!(-32602), &refusal), "{refused}");
+    }
+    let last = call(json!({ "x": 1 }), Some(&signed), roots.clone());
+    let greeting = request(&mut remote, "tools/call", last.clone()).await?;
+    assert_eq!(greeting["result"]["content"][0]["text"], r#"hello "Ada" of "file:///project""#);
+    // A later key refuses the state, and so does another server.
+    server.state_key(&[1; 32]);
+    assert_eq!(request(&mut remote, "tools/call", last).await?["error"]["data"], refusal);
     Ok(())
 }
 
@@ -168,6 +211,7 @@ async fn bad_requests_of_the_modern_era_are_refused() -> Test {
             "_meta": meta(json!({ "elicitation": {} })), "name": "greet", "requestState": state, "inputResponses": responses,
         })
     };
+    let answered = |responses: Value| json!({ "_meta": meta(json!({ "elicitation": {} })), "name": "greet", "inputResponses": responses });
     for (method, params, code) in [
         ("server/discover", json!({}), -32602),
         ("server/discover", json!({ "_meta": { "io.modelcontextprotocol/clientCapabilities": {} } }), -32602),
@@ -188,8 +232,9 @@ async fn bad_requests_of_the_modern_era_are_refused() -> Test {
         ("tools/call", json!({ "_meta": meta(json!({})), "name": "panic" }), -32603),
         ("tools/call", greet(json!("{}-TAMPERED"), json!({})), -32602),
         ("tools/call", greet(json!(1), json!({})), -32602),
-        ("tools/call", greet(json!("{}"), json!([])), -32602),
-        ("tools/call", greet(json!("{}"), json!({ "name": 12_345 })), -32602),
+        ("tools/call", greet(json!("{}"), json!({})), -32602),
+        ("tools/call", answered(json!([])), -32602),
+        ("tools/call", answered(json!({ "name": 12_345 })), -32602),
         ("prompts/get", json!({ "_meta": meta(json!({})), "name": "nothing" }), -32602),
         ("resources/read", json!({ "_meta": meta(json!({})), "uri": "other://x" }), -32602),
         ("subscriptions/listen", json!({ "_meta": meta(json!({})) }), -32602),

@@ -6,6 +6,7 @@ use core::future::pending;
 use core::pin::Pin;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,7 @@ use serde_json::value::RawValue;
 use super::super::{Era, member};
 use super::envelope::Envelope;
 use super::input::Input;
+use super::state::StateSigner;
 use super::{errors, legacy_client::LegacyClient};
 use crate::error::{CallError, RpcError, invalid_params};
 use crate::json_value::{Text, read_result, write_params, write_value};
@@ -78,6 +80,8 @@ pub(super) struct Exchange {
     progress_token: Option<Id>,
     pub(super) cancel_token: Arc<CancelToken>,
     input: Mutex<Input>,
+    /// Signs the answers that the client keeps. `None` in the legacy era.
+    pub(super) state_signer: Option<StateSigner>,
 }
 
 impl Exchange {
@@ -87,11 +91,20 @@ impl Exchange {
             Caller::Modern(envelope) => envelope.progress_token.clone(),
         };
         let cancel_token = Arc::default();
-        Self { id, params, caller, outlet, identity: None, progress_token, cancel_token, input: Mutex::default() }
+        let input = Mutex::default();
+        Self { id, params, caller, outlet, identity: None, progress_token, cancel_token, input, state_signer: None }
     }
 
-    pub(super) fn input(&self) -> MutexGuard<'_, Input> {
+    fn input(&self) -> MutexGuard<'_, Input> {
         self.input.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the result with the questions of the handler, or registers the waker if no question was asked.
+    pub(super) fn input_result(&self, waker: &Waker) -> Option<Result<Text, RpcError>> {
+        self.input().result(waker, |state| match &self.state_signer {
+            Some(signer) => signer.sign(self.params.as_deref(), state),
+            None => Ok(state.to_owned()),
+        })
     }
 
     pub(super) const fn era(&self) -> Era {
@@ -216,11 +229,14 @@ impl Context {
     /// questions with the same keys each time. `tokio::join!` asks several questions at once.
     ///
     /// The question has no timeout, because a user may take any time. In the modern era, the client keeps the earlier
-    /// answers in `requestState`. They are not signed: a client that changes them could also have answered differently.
+    /// answers in `requestState`. The server signs them for this method and these params, and refuses a state that it
+    /// has not signed. The key is that of [`Server::state_key`](super::Server::state_key). A state does not expire, is
+    /// not encrypted, and is not bound to an identity: a client can send an answer again. A handler that returns a
+    /// result `input_required` by itself must check its own `requestState`.
     ///
     /// # Errors
-    /// -32021 if the client does not have the capability, -32602 if the answer is not an `R`, or the error with which
-    /// the client has answered.
+    /// -32021 if the client does not have the capability, -32602 if the answer is not an `R` or the state is not
+    /// signed, or the error with which the client has answered.
     pub async fn ask<R: DeserializeOwned>(
         &self,
         key: &str,
@@ -235,7 +251,8 @@ impl Context {
         let answer = match self.era() {
             Era::Legacy => self.0.outlet.call(method, params).await?,
             Era::Modern => {
-                let answer = self.0.input().answer(self.params(), key, method, params)?;
+                let signer = self.0.state_signer.as_ref();
+                let answer = self.0.input().answer(self.params(), signer, key, method, params)?;
                 match answer {
                     Some(answer) => answer,
                     None => pending().await,

@@ -11,6 +11,7 @@ use super::context::{Caller, Context, Exchange};
 use super::legacy_client::LegacyClient;
 use super::registry::{self, Registry};
 use super::run::{Run, empty};
+use super::state::StateSigner;
 use super::{Level, Shared, Work, errors};
 use crate::echo;
 use crate::error::{RpcError, invalid_params, method_not_found};
@@ -22,7 +23,10 @@ impl Shared {
     }
 
     /// Starts the handler of a request.
-    pub(super) fn run(&self, method: &str, exchange: Exchange) -> Run {
+    pub(super) fn run(&self, method: &str, mut exchange: Exchange) -> Run {
+        if exchange.era() == Era::Modern {
+            exchange.state_signer = Some(StateSigner::new(&self.state_key, method));
+        }
         let exchange = Arc::new(exchange);
         let work = self.start(method, Context(Arc::clone(&exchange)));
         Run::new(method, work.unwrap_or_else(|error| Box::pin(ready(Err(error)))), exchange)

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::super::member;
+use super::state::{StateSigner, unknown_state};
 use crate::error::{RpcError, invalid_params};
 use crate::json_value::{Text, write_result};
 
@@ -34,7 +35,7 @@ struct Question {
 struct InputRequired<'i> {
     result_type: &'static str,
     input_requests: &'i BTreeMap<String, Question>,
-    /// The earlier answers, as JSON.
+    /// The earlier answers as JSON, with their signature before them.
     request_state: String,
 }
 
@@ -43,13 +44,14 @@ impl Input {
     pub(super) fn answer(
         &mut self,
         request: Option<&RawValue>,
+        signer: Option<&StateSigner>,
         key: &str,
         method: &str,
         params: Option<Text>,
     ) -> Result<Option<Text>, RpcError> {
         let answers = match &mut self.answers {
             Some(answers) => answers,
-            None => self.answers.insert(read_answers(request)?),
+            None => self.answers.insert(read_answers(request, signer)?),
         };
         if let Some(answer) = answers.get(key) {
             return Ok(Some(answer.clone()));
@@ -63,16 +65,21 @@ impl Input {
         Ok(None)
     }
 
-    /// Returns the result with the questions, or registers the waker if no question was asked.
-    pub(super) fn result(&mut self, waker: &Waker) -> Option<Result<Text, RpcError>> {
+    /// Returns the result with the questions, or registers the waker if no question was asked. `sign` returns the
+    /// `requestState` for the earlier answers.
+    pub(super) fn result(
+        &mut self,
+        waker: &Waker,
+        sign: impl FnOnce(&str) -> Result<String, RpcError>,
+    ) -> Option<Result<Text, RpcError>> {
         if self.questions.is_empty() {
             self.waker = Some(waker.clone());
             return None;
         }
         let answers = self.answers.take().unwrap_or_default();
-        let request_state = serde_json::to_string(&answers).unwrap_or_default();
+        let request_state = sign(&serde_json::to_string(&answers).unwrap_or_default());
         let input_requests = &self.questions;
-        Some(write_result(Ok::<_, RpcError>(InputRequired {
+        Some(write_result(request_state.map(|request_state| InputRequired {
             result_type: "input_required",
             input_requests,
             request_state,
@@ -85,12 +92,14 @@ fn empty_object() -> Result<Text, RpcError> {
 }
 
 /// Returns the answers in the params of a request: the answers in the state, and the new answers.
-fn read_answers(request: Option<&RawValue>) -> Result<BTreeMap<String, Text>, RpcError> {
+fn read_answers(request: Option<&RawValue>, signer: Option<&StateSigner>) -> Result<BTreeMap<String, Text>, RpcError> {
     let state: Option<Text> = request.and_then(|request| member(request, "requestState"));
     let mut answers = match state {
-        Some(state) => serde_json::from_str::<String>(state.get())
-            .and_then(|state| serde_json::from_str::<BTreeMap<String, Text>>(&state))
-            .map_err(|_| invalid_params("requestState must be the state that the server has sent"))?,
+        Some(state) => {
+            let signed: String = serde_json::from_str(state.get()).map_err(|_| unknown_state())?;
+            let state = signer.map_or(Ok(&*signed), |signer| signer.verify(request, &signed))?;
+            serde_json::from_str::<BTreeMap<String, Text>>(state).map_err(|_| unknown_state())?
+        }
         None => BTreeMap::new(),
     };
     let new: Option<Text> = request.and_then(|request| member(request, "inputResponses"));

@@ -12,6 +12,7 @@ mod legacy_client;
 mod link;
 mod registry;
 mod run;
+mod state;
 mod uri_template;
 
 use core::fmt;
@@ -30,6 +31,7 @@ pub use self::context::{Context, Level};
 #[cfg(feature = "mcp-http")]
 pub use self::http::{HttpBody, HttpProgram, HttpService};
 use self::registry::{Handler, Registered, Registry, arguments, key_of};
+use self::state::StateKey;
 use self::uri_template::UriTemplate;
 use super::Error;
 use crate::error::{RpcError, invalid_params};
@@ -88,6 +90,7 @@ pub struct Server(Arc<Shared>);
 struct Shared {
     registry: RwLock<Registry>,
     listeners: Mutex<Vec<Weak<Listener>>>,
+    state_key: Arc<StateKey>,
 }
 
 impl Server {
@@ -102,6 +105,13 @@ impl Server {
     /// Replaces `serverInfo`, for example to add a title.
     pub fn info(&self, info: Value) -> &Self {
         self.registry().info = info;
+        self
+    }
+
+    /// Sets the key that signs `requestState`, see [`Context::ask`]. Processes that serve the same clients need the same
+    /// key, which must be secret and random. Default: a random key for each server.
+    pub fn state_key(&self, key: &[u8; 32]) -> &Self {
+        self.0.state_key.set(key);
         self
     }
 

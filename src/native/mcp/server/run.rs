@@ -67,7 +67,7 @@ impl Future for Run {
     fn poll(mut self: Pin<&mut Self>, context: &mut TaskContext<'_>) -> Poll<Self::Output> {
         match self.work.as_mut().poll(context) {
             Poll::Ready(outcome) => Poll::Ready(outcome.and_then(|result| self.complete(result))),
-            Poll::Pending => match self.exchange.input().result(context.waker()) {
+            Poll::Pending => match self.exchange.input_result(context.waker()) {
                 Some(result) => Poll::Ready(result),
                 None => Poll::Pending,
             },

@@ -1,7 +1,6 @@
 //! The messages of clients. Each message is a POST.
 
 use core::error::Error;
-use core::fmt::Write;
 use core::pin::pin;
 use core::task::Poll;
 use core::time::Duration;
@@ -23,6 +22,7 @@ use super::super::context::{Caller, Exchange, Outlet};
 use super::super::envelope::{self, Envelope};
 use super::super::errors;
 use super::super::legacy_client::LegacyClient;
+use super::super::state::hexadecimal;
 use super::body::{Events, HttpBody};
 use super::checks::{self, Refusal, SESSION_ID, VERSION, single};
 use super::events::{EventQueue, First};
@@ -310,11 +310,7 @@ fn new_session_id() -> Result<String, RpcError> {
     let mut bytes = [0; 16];
     let random = ring::default_provider().secure_random;
     random.fill(&mut bytes).map_err(|_| RpcError::internal("there are no random numbers"))?;
-    Ok(bytes.iter().fold(String::new(), |mut id, byte| {
-        // A `String` accepts any text.
-        let _ = write!(id, "{byte:02x}");
-        id
-    }))
+    Ok(hexadecimal(&bytes))
 }
 
 fn json_response(status: StatusCode, text: Bytes) -> Response<HttpBody> {
