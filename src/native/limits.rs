@@ -77,7 +77,7 @@ pub(crate) const MAX_MCP_ROUNDS: usize = 16;
 /// Maximum number of notifications that wait in a stream of `mcp::Client::stream`.
 #[cfg(feature = "mcp")]
 pub(crate) const MAX_MCP_UPDATES: usize = 1_024;
-/// Maximum number of origins in an `mcp::EraCache`.
+/// Maximum number of origins in an `mcp::EraCache`, and of those whose era `httpTransport` keeps.
 #[cfg(feature = "mcp-http")]
 pub(crate) const MAX_MCP_ORIGINS: usize = 1_024;
 /// Default maximum number of pending calls of an MCP server over HTTP.

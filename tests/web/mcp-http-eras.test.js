@@ -1,6 +1,7 @@
 // The era of an MCP server over HTTP: the vectors of tests/data/mcp-era.json, and the handshake of `httpTransport`.
 
 import { assert } from "chai";
+import { afterThisTest } from "./support/cleanup.js";
 import { CallError, RPCError, inNode } from "./support/portway.js";
 import { isPending, rejection } from "./support/outcomes.js";
 import { clientInfo, connectMcp, detectEra, initialize, mcpPeer, startSite } from "./support/sites.js";
@@ -15,6 +16,38 @@ async function readVectors() {
 /** Returns a state as the vectors write it. */
 const textOf = ({ action, version, reason, status }) =>
   [action, version ?? reason, status].filter((word) => word !== undefined).join(" ");
+
+/**
+ * Replaces the global `fetch` for this test by a server of one era, which has any URL. `connect` resolves to the era of
+ * a new transport, and to the methods of its requests.
+ */
+function fakeServer() {
+  const server = { era: "legacy" };
+  const real = globalThis.fetch;
+  let methods = [];
+  globalThis.fetch = async (_, { body }) => {
+    const { id, method } = body ? JSON.parse(body) : {};
+    if (id === undefined) return new Response(null, { status: body ? 202 : 405 });
+    methods.push(method);
+    const result = {
+      legacy: method === "initialize" && { protocolVersion: "2025-11-25", capabilities: {} },
+      modern: method === "server/discover" && { supportedVersions: ["2026-07-28"], capabilities: {} },
+    }[server.era];
+    const outcome = result ? { result } : { error: { code: -32601, message: "Method not found" } };
+    const headers = { "content-type": "application/json" };
+    return new Response(JSON.stringify({ jsonrpc: "2.0", id, ...outcome }), { headers });
+  };
+  afterThisTest(() => (globalThis.fetch = real));
+  return {
+    server,
+    async connect(url, options) {
+      methods = [];
+      const { transport, peer } = await connectMcp(url, { fetch: undefined, ...options });
+      peer.destroy();
+      return [transport.era, methods];
+    },
+  };
+}
 
 describe("The era of an MCP server", () => {
   it("is detected as the vectors specify", async () => {
@@ -54,6 +87,41 @@ describe("The era of an MCP server", () => {
       assert.deepEqual(message.params, { protocolVersion: "2025-11-25", capabilities: {}, clientInfo });
       await site.request("notifications/initialized");
     });
+
+  it("is kept for its origin, and is detected again if the server refuses it", async () => {
+    const { server, connect } = fakeServer();
+    const url = "http://kept.test/mcp";
+    for (const [era, methods] of [
+      ["legacy", ["server/discover", "initialize"]],
+      ["legacy", ["initialize"]],
+      ["modern", ["initialize", "server/discover"]],
+      ["modern", ["server/discover"]],
+      ["legacy", ["server/discover", "server/discover", "initialize"]],
+    ]) {
+      server.era = era;
+      assert.deepEqual(await connect(url), [era, methods]);
+    }
+    // Another path has the same origin, and another port does not.
+    assert.deepEqual(await connect("http://kept.test/other"), ["legacy", ["initialize"]]);
+    assert.deepEqual(await connect("http://kept.test:81/"), ["legacy", ["server/discover", "initialize"]]);
+    // The option `era` replaces the kept era.
+    server.era = "modern";
+    assert.deepEqual(await connect(url, { era: "modern" }), ["modern", ["server/discover"]]);
+    // A function of the application may send the requests to any server.
+    const own = { fetch: globalThis.fetch };
+    for (let n = 0; n < 2; n++)
+      assert.deepEqual(await connect("http://own.test", own), ["modern", ["server/discover"]]);
+    server.era = "legacy";
+    assert.deepEqual(await connect("http://own.test", own), ["legacy", ["server/discover", "initialize"]]);
+  });
+
+  it("is forgotten for the oldest origin: the eras of at most 1024 origins are kept", async () => {
+    const { connect } = fakeServer();
+    const isKept = async (n) => (await connect(`http://host-${n}.test/`))[1].length === 1;
+    for (let n = 0; n < 1_025; n++) assert.isFalse(await isKept(n));
+    assert.isTrue(await isKept(1));
+    assert.isFalse(await isKept(0));
+  });
 
   it("that is silent receives initialize after five seconds", async () => {
     const site = await startSite(({ name }, { legacy }) => (name === "server/discover" ? { isOpen: true } : legacy()));

@@ -35,7 +35,8 @@ export interface HttpTransportOptions {
   fetch?: ((url: string, init: any) => PromiseLike<any>) | undefined;
   /**
    * The era of the MCP server, if it is known, for example from `era` of an earlier transport to the same server.
-   * Default: `initialize` detects the era.
+   * Default: `initialize` detects the era. If the option `fetch` is not set, the detected era is kept for further
+   * transports to the same origin. It is detected again if the server refuses it.
    */
   era?: McpEra | undefined;
   /** The maximum length of a message, of an event and of a body, in bytes. Default: 10 485 760. */

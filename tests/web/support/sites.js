@@ -39,10 +39,13 @@ export async function startSite(respond, options = {}) {
   };
 }
 
+/** All sites have one origin. With this function, a transport does not keep the era of a site for other sites. */
+const send = (url, init) => fetch(url, init);
+
 /** Returns a peer over HTTP without a dialect, its transport, and the errors that the peer reports. */
 export function plainPeer(url, options, peerOptions) {
   const errors = [];
-  const transport = httpTransport(url, options);
+  const transport = httpTransport(url, { fetch: send, ...options });
   const peer = new JSONRPCPeer(transport, { onError: (error) => errors.push(error), ...peerOptions });
   afterThisTest(() => peer.destroy());
   return { peer, transport, errors };

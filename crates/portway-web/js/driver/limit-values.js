@@ -144,6 +144,8 @@ export const MAX_UNREAD_OUTPUT = 1_048_576;
 export const MCP_DISCOVER_TIMEOUT = 5_000;
 /** Maximum number of requests of one call of an MCP server. */
 export const MAX_MCP_ROUNDS = 16;
+/** Maximum number of origins in an `mcp::EraCache`, and of those whose era `httpTransport` keeps. */
+export const MAX_MCP_ORIGINS = 1_024;
 /** Default maximum number of pending calls of an MCP server over HTTP. */
 export const MAX_HTTP_REQUESTS = 1_024;
 /** Maximum time to end the session of an MCP server over HTTP, in milliseconds. */

@@ -27,8 +27,9 @@ export function httpTransport(url, options = {}) {
   const { maxRequests = MAX_HTTP_REQUESTS } = options;
   if (era !== undefined && era !== "legacy" && era !== "modern")
     throw new RangeError('era must be "legacy", "modern" or undefined');
+  const href = checkUrl(url);
   const http = new HttpClient(
-    checkUrl(url),
+    href,
     (url, init) => fetch(url, init),
     typeof headers === "function" ? headers : () => headers,
     maxMessage,
@@ -155,6 +156,8 @@ export function httpTransport(url, options = {}) {
         session = new McpSession(
           http,
           era,
+          // A function of the application may send the requests to any server.
+          options.fetch ? undefined : new URL(href).origin,
           maxMessage,
           (message) => receive(message),
           () => isServing(),

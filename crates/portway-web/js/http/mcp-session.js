@@ -3,7 +3,13 @@
 // modern era, this file answers that request itself.
 
 import { isCall, isRequest } from "../driver/json-text.js";
-import { HTTP_CLOSE_TIMEOUT, MAX_HTTP_RESUMES, MAX_HTTP_RETRY_DELAY, MAX_MCP_ROUNDS } from "../driver/limit-values.js";
+import {
+  HTTP_CLOSE_TIMEOUT,
+  MAX_HTTP_RESUMES,
+  MAX_HTTP_RETRY_DELAY,
+  MAX_MCP_ORIGINS,
+  MAX_MCP_ROUNDS,
+} from "../driver/limit-values.js";
 import { exactText } from "../websocket/exact-json.js";
 import { EventReader, isStream, pause } from "./event-reader.js";
 import { HttpFailure, discard, mediaType, statusFailure } from "./http-client.js";
@@ -15,6 +21,9 @@ import { missingResponse, parse, responsesTo } from "./responses.js";
 const ACCEPT = "application/json, text/event-stream";
 const INITIALIZED = { jsonrpc: "2.0", method: "notifications/initialized" };
 
+/** The eras of servers that were detected, by origin, the oldest detection first. */
+const eras = new Map();
+
 export class McpSession {
   /**
    * The era of the server. Undefined before `initialize`.
@@ -23,6 +32,7 @@ export class McpSession {
   era = undefined;
   #http;
   #eraOption;
+  #origin;
   #maxBytes;
   #receive;
   #isServing;
@@ -46,9 +56,11 @@ export class McpSession {
   #lastInput = 0;
   #closing = new AbortController();
 
-  constructor(http, era, maxBytes, receive, isServing, report) {
+  /** Without `origin`, the detected era is not kept for later sessions. */
+  constructor(http, era, origin, maxBytes, receive, isServing, report) {
     this.#http = http;
     this.#eraOption = era;
+    this.#origin = origin;
     this.#maxBytes = maxBytes;
     this.#receive = receive;
     this.#isServing = isServing;
@@ -186,11 +198,16 @@ export class McpSession {
   /** Detects the era, and answers the request `initialize` of the application. */
   async #begin(message, signal) {
     await this.#loadRules();
-    const handshake = new Handshake(this.#rules, this.era ?? this.#eraOption, (request, signal) =>
-      this.#call(request, signal),
-    );
-    const { response, era, version, meta } = await handshake.run(message, signal);
+    const run = (era) =>
+      new Handshake(this.#rules, era, (request, signal) => this.#call(request, signal)).run(message, signal);
+    const given = this.era ?? this.#eraOption;
+    const kept = given ? undefined : eras.get(this.#origin);
+    // A server that refuses its earlier era may have been replaced.
+    let outcome = kept && (await run(kept).catch(() => undefined));
+    if (!outcome?.era) outcome = await run(given);
+    const { response, era, version, meta } = outcome;
     if (era !== undefined) {
+      if (!given && this.#origin) keepEra(this.#origin, era);
       this.era = era;
       this.#meta = meta;
       this.#session.version = era === "legacy" ? version : undefined;
@@ -360,6 +377,12 @@ export class McpSession {
       await pause(reader.delay(MAX_HTTP_RETRY_DELAY), signal);
     }
   }
+}
+
+function keepEra(origin, era) {
+  eras.delete(origin);
+  eras.set(origin, era);
+  if (eras.size > MAX_MCP_ORIGINS) eras.delete(eras.keys().next().value);
 }
 
 function invalid(text) {
