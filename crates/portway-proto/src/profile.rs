@@ -158,7 +158,8 @@ impl Profile {
     /// - A request that the peer has cancelled is not answered.
     /// - Neither peer can cancel `initialize` and `server/discover`.
     /// - Params and results are objects. A request whose params are an array is refused with -32600 and the
-    ///   `data.reason` `params-not-object`. Such a notification is ignored. The result of a handler that returns nothing is `{}`.
+    ///   `data.reason` `params-not-object`. Such a notification is ignored. The result of a handler that returns
+    ///   nothing is `{}`.
     /// - A call with progress has its id as `_meta.progressToken` in its params. A handler sends progress only if its
     ///   request has such a token.
     /// - A request with the id null is refused.

@@ -108,8 +108,8 @@ impl Server {
         self
     }
 
-    /// Sets the key that signs `requestState`, see [`Context::ask`]. Processes that serve the same clients need the same
-    /// key, which must be secret and random. Default: a random key for each server.
+    /// Sets the key that signs `requestState`, see [`Context::ask`]. Processes that serve the same clients need the
+    /// same key, which must be secret and random. Default: a random key for each server.
     pub fn state_key(&self, key: &[u8; 32]) -> &Self {
         self.0.state_key.set(key);
         self
