@@ -174,11 +174,6 @@ impl Profile {
         ..Self::GENERIC
     };
 
-    /// Returns whether params may be an array. In the Model Context Protocol, params are objects.
-    pub(crate) const fn accepts_arrays(&self) -> bool {
-        !self.is_mcp()
-    }
-
     /// Returns whether the rules of the Model Context Protocol apply. Without the feature `mcp`, returns false.
     #[must_use]
     pub const fn is_mcp(&self) -> bool {

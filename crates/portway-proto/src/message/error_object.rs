@@ -73,6 +73,7 @@ pub enum Reason {
     /// The params share an object with the params of another request in the same message.
     SharedParams,
     /// The params are an array, but the profile of the receiver accepts only objects.
+    #[cfg(feature = "mcp")]
     ParamsNotObject,
     /// The profile of the receiver does not accept batches.
     BatchNotSupported,
@@ -102,6 +103,7 @@ impl Reason {
             Self::MethodTooLong => "method-too-long",
             Self::DuplicateId => "duplicate-id",
             Self::SharedParams => "shared-params",
+            #[cfg(feature = "mcp")]
             Self::ParamsNotObject => "params-not-object",
             Self::BatchNotSupported => "batch-not-supported",
             Self::BatchTooLarge => "batch-too-large",

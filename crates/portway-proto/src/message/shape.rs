@@ -169,8 +169,9 @@ impl Shape {
             return self.invalid(profile);
         }
         let are_params_valid = match self.params {
-            Kind::Missing | Kind::Object => true,
-            Kind::Array => profile.accepts_arrays(),
+            // In the Model Context Protocol, params are objects.
+            Kind::Array if profile.is_mcp() => false,
+            Kind::Missing | Kind::Array | Kind::Object => true,
             Kind::Null => profile.null_params_are_absent,
             _ => false,
         };
@@ -187,6 +188,7 @@ impl Shape {
             (true, false) if matches!(self.params, Kind::TooLong) => {
                 Class::Malformed(Malformed::AnswerWithId(Fault::Refused(Reason::SharedParams)))
             }
+            #[cfg(feature = "mcp")]
             (true, false) if matches!(self.params, Kind::Array) => {
                 Class::Malformed(Malformed::AnswerWithId(Fault::Refused(Reason::ParamsNotObject)))
             }

@@ -25,7 +25,7 @@ pub(super) fn usual_request<'t>(text: &'t str, profile: &Profile, limits: &Limit
     scanner.skip_text(r#","params":"#)?;
     let params = scanner.value().filter(|params| match params.as_bytes().first() {
         Some(b'{') => true,
-        Some(b'[') => profile.accepts_arrays(),
+        Some(b'[') => !profile.is_mcp(),
         _ => false,
     })?;
     let params: &RawValue = raw(params)?;
