@@ -62,7 +62,8 @@ function listProcesses() {
 }
 
 /**
- * Returns whether a process is a zombie. A process whose main thread has ended is no zombie while other threads run.
+ * Returns whether a process is a zombie. A process whose main thread has ended is not a zombie while other threads
+ * run.
  */
 const isZombie = (state, threads) => "ZX".includes(state) && Number(threads) <= 1;
 
