@@ -3,7 +3,7 @@
 import { assert } from "chai";
 import { CallError } from "./support/portway.js";
 import { rejection, until } from "./support/outcomes.js";
-import { connectMcp, startSite } from "./support/sites.js";
+import { connectMcp, countedFetch, startSite } from "./support/sites.js";
 
 /** Connects to a site that answers `bad` with a response, and every other call with 1. */
 async function connectTo(response, options) {
@@ -12,6 +12,11 @@ async function connectTo(response, options) {
     { data: response },
   );
   return { site, ...(await connectMcp(site.url, options)) };
+}
+
+/** After an error or the response, a transport reads a body for a short time, and at most maxMessage bytes. */
+function assertBounded({ bytes, largestChunk }) {
+  assert.isAtMost(bytes, 2 * (10_485_760 + largestChunk));
 }
 
 describe("An MCP server over HTTP", () => {
@@ -65,13 +70,27 @@ describe("An MCP server over HTTP", () => {
   ])
     it(`is disconnected after more than maxMessage bytes if it sends ${text} of 5 GB`, async function () {
       this.timeout(60_000);
-      const { peer, site } = await connectTo(response);
+      const { count, fetch } = countedFetch();
+      const { peer, site } = await connectTo(response, { fetch });
       const error = await rejection(peer.request("bad", {}, { timeout: 50_000 }));
       assert.match(error.message, /must have at most 10485760 bytes|ended before/);
-      const { bytes } = await site.request(({ name, isClosed }) => name === "bad" && isClosed);
-      assert.isBelow(bytes, 400_000_000);
+      await site.request(({ name, isClosed }) => name === "bad" && isClosed);
+      assertBounded(count);
       assert.deepEqual(await peer.request("good"), { good: true });
     });
+
+  it("is disconnected if it sends 5 GB after the response to a call", async function () {
+    this.timeout(60_000);
+    const site = await startSite(
+      ({ name }, { event, legacy, response }) =>
+        legacy() ?? { flood: true, chunks: [event(response({ isFlood: name === "bad" })), "data: "] },
+    );
+    const { count, fetch } = countedFetch();
+    const { peer } = await connectMcp(site.url, { fetch });
+    assert.deepEqual(await peer.request("bad", {}, { timeout: 50_000 }), { isFlood: true });
+    await site.request(({ name, isClosed }) => name === "bad" && isClosed);
+    assertBounded(count);
+  });
 
   it("may send an event of maxMessage bytes, but ends the call by a longer event", async () => {
     const site = await startSite(({ name, message }, { legacy, event, response }) => {

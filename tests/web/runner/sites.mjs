@@ -56,7 +56,7 @@ async function answer(site, request, response) {
   for await (const piece of request) pieces.push(piece);
   const text = Buffer.concat(pieces).toString();
   const message = text === "" ? undefined : JSON.parse(text);
-  const entry = { method: request.method, headers: request.headers, message, isClosed: false, bytes: 0 };
+  const entry = { method: request.method, headers: request.headers, message, isClosed: false };
   entry.name = message?.method ?? (message === undefined ? request.method : "response");
   site.log.push(entry);
   response.on("close", () => (entry.isClosed = !response.writableFinished));
@@ -73,14 +73,14 @@ async function answer(site, request, response) {
     else if (!response.destroyed) response.write(typeof chunk === "string" ? chunk : Buffer.from(chunk));
   }
   if (isLost) return response.destroy();
-  if (flood) return floodBody(response, entry);
+  if (flood) return floodBody(response);
   if (!isOpen) response.end(isCompressed ? gzipSync(body) : body);
 }
 
 /** Writes a body of 5 GB, until the client closes it. */
-async function floodBody(response, entry) {
+async function floodBody(response) {
   const closed = new Promise((resolve) => response.once("close", resolve));
-  for (entry.bytes = 0; entry.bytes < MAX_FLOOD_BYTES && !response.destroyed; entry.bytes += FLOOD_PIECE.length)
+  for (let bytes = 0; bytes < MAX_FLOOD_BYTES && !response.destroyed; bytes += FLOOD_PIECE.length)
     if (!response.write(FLOOD_PIECE))
       await Promise.race([closed, new Promise((resolve) => response.once("drain", resolve))]);
   response.end();

@@ -42,6 +42,30 @@ export async function startSite(respond, options = {}) {
 /** All sites have one origin. With this function, a transport does not keep the era of a site for other sites. */
 const send = (url, init) => fetch(url, init);
 
+/**
+ * Returns a function for the option `fetch`, and a count of the bytes that the transport has read from the bodies. The
+ * server cannot count them: a browser under load receives hundreds of megabytes before the page can close the body.
+ * The size of chunks is up to the browser: some have several megabytes.
+ */
+export function countedFetch() {
+  const count = { bytes: 0, largestChunk: 0 };
+  return {
+    count,
+    async fetch(url, init) {
+      const response = await fetch(url, init);
+      const reader = response.body?.getReader();
+      const read = async () => {
+        const { done, value } = await reader.read();
+        count.bytes += value?.length ?? 0;
+        count.largestChunk = Math.max(count.largestChunk, value?.length ?? 0);
+        return { done, value };
+      };
+      const body = reader && { getReader: () => ({ read, cancel: () => reader.cancel() }) };
+      return Object.defineProperty(response, "body", { value: body });
+    },
+  };
+}
+
 /** Returns a peer over HTTP without a dialect, its transport, and the errors that the peer reports. */
 export function plainPeer(url, options, peerOptions) {
   const errors = [];

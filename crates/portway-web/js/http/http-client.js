@@ -84,8 +84,8 @@ export class HttpClient {
   }
 
   /**
-   * Returns the chunks of a body. If the iteration ends early, cancels the body after `grace` ms. If the server ends
-   * the body within this time, the connection can be used again.
+   * Returns the chunks of a body. If the iteration ends early, cancels the body after `grace` ms or `maxBytes` further
+   * bytes. If the server ends the body before, the connection can be used again.
    */
   async *chunks({ body }, grace = 0) {
     const reader = body?.getReader();
@@ -104,20 +104,24 @@ export class HttpClient {
         yield read.value;
       }
     } finally {
-      if (!isAtEnd) endReading(reader, grace);
+      if (!isAtEnd) endReading(reader, grace, this.#maxBytes);
     }
   }
 }
 
-async function endReading(reader, grace) {
+async function endReading(reader, grace, maxBytes) {
   const cancel = () => reader.cancel().catch(() => {});
   if (grace === 0) return cancel();
   const timer = setTimeout(cancel, grace);
   // The rest of the body is not needed, so its errors are ignored.
   try {
-    while (!(await reader.read()).done);
+    for (let left = maxBytes; left > 0; ) {
+      const { done, value } = await reader.read();
+      left = done ? 0 : left - value.length;
+    }
   } catch {}
   clearTimeout(timer);
+  cancel();
 }
 
 function decodeWith(decoder, chunk) {
